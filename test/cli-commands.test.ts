@@ -61,6 +61,47 @@ describe('call', () => {
     expect(JSON.parse(byId.stdout)).toEqual({ city: 'Rio', unit_system: 'metric', days: 4 })
   })
 
+  test('--help shows the description of a tool, its arguments and an example', async () => {
+    await using platform = await weatherPlatform()
+    await platform.patch(`/tools/${platform.toolId}`, { description: 'The weather of a city.' })
+
+    const { code, stdout, stderr } = await runCli(['call', 'get-weather', '--help'], as(platform.url))
+
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('The weather of a city.\n\nUsage: quartermaster call get-weather --city <string>')
+    expect(stdout).toMatch(/--city <string> +Required\. Which city\./)
+    expect(stdout).toMatch(/--unit-system <metric\|imperial> +Required\./)
+    expect(stdout).toContain('--tags <string[]>')
+    expect(stdout).toMatch(/--no-wait +If the call needs approval/)
+    expect(stdout).toContain("Example\n  quartermaster call get-weather --city '…' --unit-system metric")
+  })
+
+  test('--help of a tool with several actions lists them, and shows the arguments of one', async () => {
+    await using platform = await startListening()
+    const documents = { name: 'library', type: 'platform', actions: ['create-document', 'search-documents'] }
+    await platform.post('/tools', documents)
+
+    const all = await runCli(['call', 'library', '--help'], as(platform.url))
+    const one = await runCli(['call', 'library', 'search-documents', '-h'], as(platform.url))
+
+    expect(all.stdout).toMatch(/Actions\n {2}create-document +\w.*\n {2}search-documents +\w/)
+    expect(one.stdout).toMatch(/--query <string> +Required\./)
+  })
+
+  test('--help falls back to the general help, with the reason', async () => {
+    await using platform = await startListening()
+
+    const unknown = await runCli(['call', 'get-wether', '--help'], as(platform.url))
+    const noKey = await runCli(['call', 'get-weather', '--help'])
+    const general = await runCli(['call', '--help'])
+
+    expect([unknown.code, noKey.code, general.code]).toEqual([0, 0, 0])
+    expect([unknown.stdout, noKey.stdout]).toEqual([general.stdout, general.stdout])
+    expect(unknown.stderr).toContain('The arguments of "get-wether" cannot be shown: ')
+    expect(noKey.stderr).toContain('cannot be shown: No API key.')
+    expect(general.stderr).toBe('')
+  })
+
   test('exits with 1 if an MCP tool reports an error, and prints the error', async () => {
     await using upstream = await startUpstream([
       { ...echo, name: 'fails', run: () => ({ content: [{ type: 'text', text: 'No such file' }], isError: true }) },
@@ -260,13 +301,13 @@ describe('approvals', () => {
     terminal.type('\r')
     await terminal.sees('"city": "Rio"')
     terminal.type('a')
-    await terminal.sees('Approved tools:pay')
+    await terminal.sees('Approved pay for ')
     const second = ask('Oslo')
     await terminal.sees('1 pending')
     terminal.type('r')
     await terminal.sees('Reason for rejecting')
     terminal.type('Too cold\r')
-    await terminal.sees('Rejected tools:pay')
+    await terminal.sees('Rejected pay for ')
     terminal.type('q')
 
     expect(await terminal.ended).toBe(0)
@@ -296,6 +337,20 @@ describe('approvals', () => {
 
     expect(await terminal.ended).toBe(0)
     expect((await platform.get(`/approvals/${second.body.approval_id}`)).body.status).toBe('pending')
+  })
+
+  test('approve says what was approved, and for whom', async () => {
+    await using platform = await startListening()
+    await using service = await startService()
+    const { id, caller, reviewer } = await gated(platform, service.url)
+    const called = platform.post(`/tools/${id}/call`, { input: { city: 'Rio' } }, { key: caller })
+    const { id: approval, principal } = await pending(platform)
+
+    const { code, text } = await runOnTerminal(['approvals', 'approve', approval], as(platform.url, reviewer))
+
+    expect(code, text).toBe(0)
+    expect(text).toContain(`Approved pay for ${principal.name}.`)
+    expect((await called).status).toBe(200)
   })
 
   test('prints JSON elsewhere, and refuses the decision of the caller', async () => {
@@ -418,6 +473,17 @@ describe('chat', () => {
     expect(service.received).toHaveLength(2)
   })
 
+  test('ends the line of the answer before it names a call', async () => {
+    await using platform = await startListening()
+    const tool = await platform.post('/tools', { name: 'read-file', type: 'client', parameters: {} })
+    const calls = { answer: { text: 'Let me look.', tool_calls: [{ name: 'read-file', args: {} }] } }
+    await agentWith(platform, [calls], tool.body.id)
+
+    const { stdout } = await runCli(['chat', 'support', 'Read it'], as(platform.url))
+
+    expect(stdout).toBe('Let me look.\n')
+  })
+
   test('prompts for the output of a client tool, or exits with 4 without a terminal', async () => {
     await using platform = await startListening()
     const tool = await platform.post('/tools', { name: 'read-file', type: 'client', parameters: {} })
@@ -430,6 +496,9 @@ describe('chat', () => {
     terminal.type('Hello\r')
 
     expect(alone.code).toBe(4)
+    expect(alone.stderr).toMatch(
+      /read-file \{"path":"a\.txt"\} waits for its output\. To send it:\n {2}quartermaster submit-tool-outputs --agent-id support --generation-id \w+_\w+ --tool-outputs '\[\{"tool_call_id":/,
+    )
     expect(await terminal.ended).toBe(0)
     expect(terminal.text()).toContain('read-file {"path":"a.txt"}')
     expect(terminal.text()).toContain('I have read it.')

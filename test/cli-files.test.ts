@@ -72,19 +72,37 @@ describe('connect', () => {
     const file = home.at('zed/settings.json')
 
     const refused = await runCli(['connect', 'zed', '--write', '--file', file], as(platform.url))
-    const written = await runCli(['connect', 'zed', '--write', '--with-key', '--file', file], as(platform.url))
+    const key = await platform.keyFor([{ effect: 'Allow', action: ['servers:*'] }])
+    const written = await runCli(['connect', 'zed', '--write', '--with-key', '--file', file], as(platform.url, key))
 
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--with-key') })
     expect(written).toMatchObject({ code: 0, stderr: expect.stringContaining('The settings contain your API key') })
-    expect(written.stdout).not.toContain(adminKey)
-    expect(JSON.parse(await readFile(file, 'utf8')).context_servers.support.headers.Authorization).toBe(
-      `Bearer ${adminKey}`,
-    )
+    expect(written.stdout).not.toContain(key)
+    expect(written.stderr).not.toContain('admin key')
+    expect(JSON.parse(await readFile(file, 'utf8')).context_servers.support.headers.Authorization).toBe(`Bearer ${key}`)
     expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
+  test('an admin key is included only with --force, and the warning says how to create another', async () => {
+    await using platform = await startListening()
+    await platform.post('/servers', { slug: 'support' })
+    const connect = (...args: string[]) => runCli(['connect', 'cursor', ...args], as(platform.url))
+
+    const without = await connect()
+    const refused = await connect('--with-key')
+    const forced = await connect('--with-key', '--force')
+
+    const warning =
+      'This is an admin key. Create one for the client: quartermaster create-api-key --name cursor --access-policy-ids pol_caller'
+    expect([without.code, refused.code, forced.code]).toEqual([0, 2, 0])
+    for (const { stderr } of [without, refused, forced]) expect(stderr).toContain(warning)
+    expect(refused.stdout).toBe('')
+    expect(refused.stderr).toContain('add --force')
+    expect(forced.stdout).toContain(adminKey)
+  })
+
   test.each([
-    ['zed', 'context_servers', ['--with-key']],
+    ['zed', 'context_servers', ['--with-key', '--force']],
     ['vscode', 'servers', []],
   ])('--write keeps the comments and the formatting of a %s file', async (client, root, more) => {
     await using platform = await startListening()

@@ -281,7 +281,29 @@ describe('check', () => {
       '13: agent is not a section. Did you mean agents?',
       '16: agents.helper.ai_provider is missing',
     ])
-    expect(JSON.parse(stdout).faults).toHaveLength(6)
+    expect(stdout).toBe('')
+    const json = await runCli(['check', home.at('q.yaml'), '--json'])
+    expect([json.code, json.stderr]).toEqual([1, ''])
+    expect(JSON.parse(json.stdout).faults).toHaveLength(6)
+    const applied = await runCli(['apply', home.at('q.yaml')], as('http://127.0.0.1:9'))
+    expect(applied).toEqual({ code: 1, stdout: '', stderr: `quartermaster: The file is not valid:\n${stderr}` })
+  })
+
+  test('counts what is in a valid file', async () => {
+    await using home = await folder({
+      'q.yaml': [
+        'ai_providers:',
+        '  p: { type: replay, script: { steps: [{ answer: Hello }] } }',
+        'agents:',
+        '  a: { ai_provider: p }',
+        '  b: { ai_provider: p }',
+      ].join('\n'),
+    })
+
+    const { code, text } = await runOnTerminal(['check', home.at('q.yaml')], {})
+
+    expect(code, text).toBe(0)
+    expect(text).toContain('The file is valid: 1 AI provider, 2 agents.')
   })
 
   test('finds names in place of ids, and lists references to records on the platform', async () => {

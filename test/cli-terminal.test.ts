@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../src/cli/generated.ts'
 import { customCommands } from '../src/cli/registry.ts'
+import type { Field } from '../src/cli/toolkit/command.ts'
 import { exampleOf } from '../src/cli/toolkit/example.ts'
 import { readFlags } from '../src/cli/toolkit/flags.ts'
 import { requestOf } from '../src/cli/toolkit/request.ts'
@@ -50,6 +51,18 @@ describe('on a terminal', () => {
 
     expect(record.text).toMatch(new RegExp(`^id: +${platform.projectId}\nname: +default\n`))
     expect(list.text).toContain('1–1 of 2. Show more with --offset 1.')
+  })
+
+  test('a deletion says what was deleted', async () => {
+    await using platform = await startListening()
+    const { body: page } = await platform.post('/documents', { path: '/x.md', content: 'x' })
+    const key = await platform.post('/api-keys', { name: 'old' })
+
+    const document = await runOnTerminal(['delete-document', '--document-id', page.id], as(platform.url))
+    const revoked = await runOnTerminal(['delete-api-key', '--api-key-id', key.body.id], as(platform.url))
+
+    expect(document.text).toBe(`Deleted document ${page.id}.\n`)
+    expect(revoked.text).toBe(`Deleted API key ${key.body.id}.\n`)
   })
 
   test('--json prints JSON', async () => {
@@ -119,6 +132,19 @@ describe('help', () => {
     if (command.example) expect(body ?? {}).toEqual(command.example)
   })
 
+  const explained = ({ name, where }: Field) => where !== 'path' && /^(project_id|rate_limit)$/.test(name)
+
+  test.each(commands.filter(({ fields }) => fields.some(explained)))(
+    'of $name explains --project-id and --rate-limit',
+    async ({ name }) => {
+      const { stdout } = await runCli([name, '--help'])
+
+      for (const line of stdout.match(/^ {2}--(project-id|rate-limit) .*$/gm) ?? []) {
+        expect(line.replace('Required. ', '')).toMatch(/>\s+[A-Z].* .*(project|per minute)/)
+      }
+    },
+  )
+
   test('of a command ends with its example, and every hand-written command has one', async () => {
     const { stdout } = await runCli(['create-tool', '--help'])
 
@@ -153,6 +179,19 @@ describe('a profile', () => {
     expect(out.code).toBe(0)
     expect(after).toMatchObject({ code: 2, stderr: expect.stringContaining('quartermaster login') })
     expect(JSON.stringify([login, who, listed, out])).not.toContain(adminKey)
+  })
+
+  test('is also created with login --key, before or after the command', async () => {
+    await using platform = await startListening()
+    await using home = await folder()
+    const environment = { XDG_CONFIG_HOME: home.path }
+
+    const after = await runCli(['login', '--url', platform.url, '--key', adminKey], environment)
+    const before = await runCli(['--key', adminKey, 'login', '--url', platform.url, '--profile', 'work'], environment)
+    const who = await runCli(['whoami', '--profile', 'work'], environment)
+
+    expect([after.code, before.code, who.code]).toEqual([0, 0, 0])
+    expect(JSON.stringify([after, before])).not.toContain(adminKey)
   })
 
   test('is saved in a file that only its owner can read, and not if the key is refused', async () => {

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
+import { commands } from '../src/cli/generated.ts'
 import { customCommands, replacementOf } from '../src/cli/registry.ts'
+import { groups } from '../src/cli/toolkit/overview.ts'
 import { operations } from '../src/operations/index.ts'
 import { as, closedAddress, runCli, runProgram, spawnCli, startListening } from './clients.ts'
 import { importGraph } from './import-graph.ts'
@@ -47,8 +49,39 @@ describe('help', () => {
     expect(JSON.parse(got.stdout)).toMatchObject({ app: 'salesforce' })
   })
 
-  test('lists every command once with its summary, by module', async () => {
-    const { code, stdout } = await runCli(['help'])
+  test.each([[['help']], [['--help']], [['-h']]])(
+    'lists the everyday commands, and says how to see the others: %j',
+    async (args) => {
+      const { code, stdout } = await runCli(args)
+
+      expect(code).toBe(0)
+      const listed = [...stdout.matchAll(/^ {2}([\w-]+) {2,}\S/gm)].map(([, name]) => name)
+      expect(listed.length).toBeLessThanOrEqual(26)
+      expect(listed).toEqual(expect.arrayContaining(['up', 'login', 'call', 'create-tool', 'logs', 'apply']))
+      expect(stdout).toContain(
+        '"quartermaster help --all" lists every command; "quartermaster help tools" lists a group.',
+      )
+      expect(stdout.split('\n').length).toBeLessThan(50)
+    },
+  )
+
+  test('without a command is the same as help', async () => {
+    const [bare, asked] = await Promise.all([runCli([]), runCli(['help'])])
+
+    expect([bare.code, bare.stderr]).toEqual([2, asked.stdout])
+  })
+
+  test.each(groups)('of the group %s lists its commands', async (group) => {
+    const { code, stdout } = await runCli(['help', group])
+
+    expect(code).toBe(0)
+    for (const { name, module } of commands) {
+      if (module === group) expect(stdout).toContain(`\n  ${replacementOf(name) ?? name} `)
+    }
+  })
+
+  test('--all lists every command once with its summary, by group', async () => {
+    const { code, stdout } = await runCli(['help', '--all'])
 
     expect(code).toBe(0)
     const lineOf = (name: string) => stdout.split('\n').filter((line) => line.startsWith(`  ${name} `))
@@ -207,6 +240,20 @@ describe.concurrent('wrong usage exits with 2, explains the mistake, and sends n
     expect(stderr).toContain('No API key. Pass --key, set QM_KEY, or save one with "quartermaster login".')
   })
 
+  test.each([
+    ['QM_KEY', ['list-tools'], { QM_KEY: 'sk_…   # your admin key' }],
+    ['QM_KEY', ['list-tools'], { QM_KEY: 'sk_…' }],
+    ['--key', ['list-tools', '--key', 'sk_...'], here],
+    ['The key', ['login', '--key', 'sk_…'], here],
+  ])('the placeholder of a guide in %s: %j', async (source, args, environment) => {
+    const { code, stderr } = await runCli(args, environment)
+
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      `${source} is still the placeholder sk_… from the guide. Use the key that the first start printed.`,
+    )
+  })
+
   test('a key in the wrong place, which is not printed', async () => {
     const outputs = await Promise.all(
       [
@@ -244,6 +291,18 @@ test('an unreachable platform exits with 3, and the message says how to start on
   expect(stderr).toMatch(/^quartermaster: NETWORK: The platform could not be reached: .*ECONNREFUSED/)
   expect(stderr).toContain(`Is it running at ${url}? Start it with "quartermaster up"`)
   expect(stderr).not.toContain(adminKey)
+})
+
+test('an error names the command that helps, not the route', async () => {
+  await using platform = await startListening()
+  const headers = ['--execute.headers.Authorization', 'Bearer ${{ secrets.MISSING }}']
+  const tool = ['create-tool', '--name', 'x', '--execute.url', 'https://example.com', ...headers]
+  await runCli([...tool, '--parameters.type', 'object'], as(platform.url))
+
+  const { code, stderr } = await runCli(['call', 'x'], as(platform.url))
+
+  expect(code).toBe(1)
+  expect(stderr).toContain('Create it with quartermaster create-secret.')
 })
 
 test('a response is printed as one line of JSON, and an empty one not at all', async () => {
@@ -384,6 +443,84 @@ describe('a value', () => {
     expect(JSON.parse(single.stdout).actions).toEqual(['get-document'])
     expect(JSON.parse(json.stdout).actions).toEqual(['get-document'])
   })
+})
+
+describe('a part of an object', () => {
+  test('is a flag with dots; keys of free objects such as headers keep their case', async () => {
+    await using platform = await startListening()
+    await using service = await startService(({ method, headers }) => ({
+      body: JSON.stringify({ method, token: headers['x-api_key'], version: headers['x-version'] }),
+    }))
+    const execute = ['--execute.url', service.url, '--execute.method=PUT']
+    const headers = ['--execute.headers.X-Api_Key', 'secret', '--execute.headers.X-Version', '2']
+    const parameters = ['--parameters.type', 'object', '--parameters.properties.days.type', 'integer']
+
+    const created = await runCli(
+      ['create-tool', '--name', 'put', ...execute, ...headers, ...parameters],
+      as(platform.url),
+    )
+    const called = await runCli(['call', 'put', '--days', '3'], as(platform.url))
+
+    expect(created.code, created.stderr).toBe(0)
+    expect(JSON.parse(called.stdout)).toEqual({ method: 'PUT', token: 'secret', version: '2' })
+  })
+
+  test('overrides the value of its object', async () => {
+    await using platform = await startListening()
+    const execute = ['--execute', '{"url":"https://a.example/x","method":"GET"}', '--execute.method', 'POST']
+
+    const { stdout, stderr } = await runCli(
+      ['create-tool', '--name', 'x', '--parameters.type', 'object', ...execute, '--preset_parameters.limit', '10'],
+      as(platform.url),
+    )
+
+    expect(JSON.parse(stdout || '{}'), stderr).toMatchObject({
+      execute: { url: 'https://a.example/x', method: 'POST' },
+      preset_parameters: { limit: 10 },
+    })
+  })
+
+  test.each([
+    ['an unknown one', ['--execute.ulr', 'x'], /Unknown flag --execute\.ulr\. Did you mean --execute\.url\?/],
+    ['one of something else', ['--name.x', 'x'], /Unknown flag --name\.x/],
+    ['one of null', ['--execute', 'null', '--execute.url', 'x'], /--execute\.url cannot be set: "execute" is given/],
+    ['one given twice', ['--execute.url', 'x', '--execute.url', 'y'], /--execute\.url is given twice/],
+  ])('is refused if it is %s', async (_, args, says) => {
+    const { code, stderr } = await runCli(['create-tool', '--name', 'x', ...args], as('http://127.0.0.1:9'))
+
+    expect(stderr).toMatch(says)
+    expect(code).toBe(2)
+  })
+})
+
+test.each([
+  [['--apps', 'crm', '--apps', 'billing']],
+  [['--apps', 'crm,billing']],
+  [['--apps', '[{"slug":"crm"},{"slug":"billing"}]']],
+  [['--apps', 'crm', '--apps', '{"slug":"billing"}']],
+])('a list of records takes their names: %j', async (apps) => {
+  await using platform = await startListening()
+  for (const app of ['crm', 'billing']) {
+    await platform.post('/tools', { name: `of-${app}`, app, type: 'client', parameters: { type: 'object' } })
+  }
+
+  const { stdout, stderr } = await runCli(['create-server', '--slug', 'desk', ...apps], as(platform.url))
+
+  expect(JSON.parse(stdout || '{}').apps, stderr).toMatchObject([{ slug: 'crm' }, { slug: 'billing' }])
+})
+
+test('a list of texts takes names with commas, and keeps the commas of a sentence', async () => {
+  await using platform = await startListening()
+  const hook = ['create-webhook', '--name', 'hook', '--events', 'generation.failed,approval.requested']
+  const url = ['--url', 'https://example.com/hook']
+
+  const created = await runCli([...hook, ...url], as(platform.url))
+  await platform.post('/servers', { slug: 'desk', agent_mode: true })
+  const query = ['--integration-query', 'Find the contact, then call them']
+  const resolved = await runCli(['resolve-actions', '--server-id', 'desk', ...query], as(platform.url))
+
+  expect(JSON.parse(created.stdout || '{}').events, created.stderr).toEqual(['generation.failed', 'approval.requested'])
+  expect(JSON.parse(resolved.stdout || '{}').results, resolved.stderr).toHaveLength(1)
 })
 
 test('--body sets the whole body, and flags override its fields', async () => {

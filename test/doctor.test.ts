@@ -79,6 +79,14 @@ describe('doctor finds', () => {
     const elsewhere = await examine({ QM_DATA: home.path })
     const here = await examine({ QM_DATA: home.path, QM_PORT: new URL(running.url).port })
 
+    const byUrl = await examine({ QM_DATA: home.path, QM_PORT: '', QM_URL: running.url })
+    const localhost = running.url.replace('127.0.0.1', 'localhost')
+    const byLocalhost = await examine({ QM_DATA: home.path, QM_PORT: '', QM_URL: localhost })
+
+    expect([byUrl, byLocalhost]).toMatchObject([
+      { code: 0, wrong: [] },
+      { code: 0, wrong: [] },
+    ])
     expect(elsewhere).toMatchObject(found('data folder', new RegExp(`process ${running.child.pid}`)))
     expect(here).toMatchObject({ code: 0, wrong: [] })
     expect((await fetch(`${running.url}/ready`)).status).toBe(200)

@@ -16,17 +16,19 @@ const blocksOf = (page: string, language: string): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) => code)
 
 /**
- * All commands of a guide as one script. Readers fill in their own URL, key and free ports; this fills in those of the
- * test. The TypeScript of a guide is one program, which runs where the guide runs it.
+ * All commands of a guide as one script. Readers have logged in, and fill in their own URL and free ports; this uses those
+ * of the test. The TypeScript of a guide is one program, which runs where the guide runs it.
  */
 async function scriptOf(page: string, url: string): Promise<string> {
   const program = blocksOf(page, 'ts').join('\n')
   const [receiver, platform] = await Promise.all([freePort(), freePort()])
   const node = `"${process.execPath}"`
-  return blocksOf(page, 'sh')
-    .join('\n')
+  const commands = blocksOf(page, 'sh').join('\n')
+  const login = 'npx quartermaster login\n'
+  const key = commands.includes('${QM_KEY:?') ? `QM_KEY=${adminKey}\n` : ''
+  return (key + (commands.includes(login) ? commands : login + commands))
     .replaceAll('http://127.0.0.1:4600', url)
-    .replaceAll(/^export QM_KEY=sk_….*$/gm, `export QM_KEY=${adminKey}`)
+    .replace(login, `npx quartermaster login --url ${url} <<< ${adminKey}\n`)
     .replaceAll('4700', receiver)
     .replaceAll('4610', platform)
     .replaceAll('npx quartermaster', `${node} bin/quartermaster.js`)
@@ -89,6 +91,12 @@ test.each(guides)('%s puts no administrator key into a tool', (guide) => {
   const page = readFileSync(`${root}${guide}`, 'utf8')
 
   expect(page).not.toMatch(/Bearer \\?\$\{?QM_KEY[^\n]*"?\}/)
+})
+
+test.each(['README.md', ...guides])('pasting the commands of %s does not overwrite your key', (path) => {
+  const page = readFileSync(`${root}${path}`, 'utf8')
+
+  expect(page).not.toMatch(/QM_KEY=sk_/)
 })
 
 test('the guide on writing tools shows a poor and a good tool, and models find the good one (S4.29)', async () => {

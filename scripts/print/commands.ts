@@ -46,6 +46,12 @@ function readingOf(schema: Schema): Reading {
   if (types.every((type) => type === 'string')) return 'text'
   if (types.every((type) => type === 'string' || type === 'null')) return 'text or null'
   if (types.includes('boolean')) return 'flag'
-  if (choices.some(({ type, items }) => type === 'array' && (items as Schema).type === 'string')) return 'list'
+  if (choices.some(({ type, items }) => type === 'array' && isText(items as Schema))) return 'list'
   return types.includes('string') || types.includes('any') ? 'JSON or text' : 'JSON'
 }
+
+const isText = (schema: Schema): boolean =>
+  choicesOf(schema).every(({ type, enum: options, const: only }) => {
+    const values = [options ?? only].flat()
+    return type === 'string' || values.every((one) => typeof one === 'string')
+  })

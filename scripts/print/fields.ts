@@ -21,10 +21,20 @@ export function fieldsOf(operation: Operation): Field[] {
   const fields = propertiesOf(input).map((field): Field => {
     const name = parameters.get(field.name)
     if (name !== undefined) return { ...field, name, where: 'path', required: true }
-    return { ...field, where: inBody ? 'body' : 'query' }
+    return described({ ...field, where: inBody ? 'body' : 'query' })
   })
   const first = fields.filter(({ where }) => where === 'path')
   return [...first, ...fields.filter(({ where }) => where !== 'path')]
+}
+
+/** The project has the same meaning in most operations, so that they do not describe it. */
+function described(field: Field): Field {
+  if (field.name !== 'project_id' || descriptionOf(field.schema) !== '') return field
+  const description =
+    field.where === 'query'
+      ? 'Only what belongs to this project'
+      : 'The project; by default, the only one that the key can access'
+  return { ...field, schema: { ...field.schema, description } }
 }
 
 export const propertiesOf = (schema: Schema): Omit<Field, 'where'>[] =>
@@ -56,6 +66,8 @@ export interface Row {
   readonly required: boolean
   readonly default: string
   readonly description: string
+  /** Whether it is an object with any keys, whose values are text. */
+  readonly texts?: true
 }
 
 export function rowOf({ name, schema, required }: Omit<Field, 'where'>): Row {
@@ -65,8 +77,12 @@ export function rowOf({ name, schema, required }: Omit<Field, 'where'>): Row {
     required,
     default: schema.default === undefined || schema.default === null ? '' : JSON.stringify(schema.default),
     description: descriptionOf(schema),
+    ...(choicesOf(schema).some(hasTexts) && { texts: true }),
   }
 }
+
+const hasTexts = ({ additionalProperties: values }: Schema): boolean =>
+  isObject(values) && choicesOf(values as Schema).every(({ type }) => type === 'string')
 
 export function innerRowsOf({ name, schema }: Pick<Field, 'name' | 'schema'>): Row[] {
   return choicesOf(schema).flatMap((choice) => {

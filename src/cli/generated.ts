@@ -73,7 +73,7 @@ export const commands: readonly Command[] = [
       { name: 'project_id', type: 'string | null', description: 'The project to bind it to; by default, it can access all projects', where: 'body', reads: 'text or null' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'access_policy_ids', type: 'string[]', description: 'Its access policies; without any, it can do nothing', default: '[]', where: 'body', reads: 'list' },
-      { name: 'rate_limit', type: 'integer | null', where: 'body', reads: 'JSON' },
+      { name: 'rate_limit', type: 'integer | null', description: 'Requests per minute; null for the platform’s default', where: 'body', reads: 'JSON' },
       { name: 'end_user_id', type: 'string | null', description: 'The end user whose connections its calls use. It cannot be changed later', where: 'body', reads: 'text or null' },
       { name: 'modes', type: 'string[]', description: 'Slugs of the modes that calls can have, the default first; none by default', default: '[]', where: 'body', reads: 'list' },
       { name: 'expires_at', type: 'string | null', where: 'body', reads: 'text or null' },
@@ -115,7 +115,7 @@ export const commands: readonly Command[] = [
     permission: 'api-keys:ListApiKeys',
     summary: 'List API keys, without the keys themselves',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -131,7 +131,7 @@ export const commands: readonly Command[] = [
       { name: 'api_key_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
       { name: 'access_policy_ids', type: 'string[]', where: 'body', reads: 'list' },
-      { name: 'rate_limit', type: 'integer | null', where: 'body', reads: 'JSON' },
+      { name: 'rate_limit', type: 'integer | null', description: 'Requests per minute; null for the platform’s default', where: 'body', reads: 'JSON' },
       { name: 'modes', type: 'string[]', description: 'Slugs of the modes that calls can have, the default first; none by default', where: 'body', reads: 'list' },
       { name: 'expires_at', type: 'string | null', where: 'body', reads: 'text or null' },
     ],
@@ -188,7 +188,7 @@ export const commands: readonly Command[] = [
     permission: 'users:ListUsers',
     summary: 'List people',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -381,7 +381,7 @@ export const commands: readonly Command[] = [
     permission: 'access-policies:ListAccessPolicies',
     summary: 'List access policies',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -422,7 +422,7 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'tool_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'names', type: 'string[]', description: 'The actions to accept; defaults to all', where: 'body', reads: 'list' },
-      { name: 'hashes', type: 'object', description: 'The actions to accept, each with the hash of the definition you reviewed; refused if one has changed since', where: 'body', reads: 'JSON' },
+      { name: 'hashes', type: 'object', description: 'The actions to accept, each with the hash of the definition you reviewed; refused if one has changed since', texts: true, where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -448,7 +448,7 @@ export const commands: readonly Command[] = [
     summary: 'Check a workflow against the schemas of the actions that it calls, without storing it',
     example: { workflow: { steps: [{ id: 'find', call: 'crm:find_contact', input: { email: 'ana@example.com' } }] } },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       {
         ...{ name: 'workflow', type: 'object', description: 'Steps that call actions, as one tool', required: true, where: 'body', reads: 'JSON' },
         parts: [
@@ -488,7 +488,7 @@ export const commands: readonly Command[] = [
     summary: 'Register a tool',
     example: { name: 'get-weather', description: 'The weather in a city', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, execute: { url: 'https://api.example.com/weather/{city}', method: 'GET' } },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', description: 'The name a model sees, or the prefix of its action names; unique within the app', required: true, where: 'body', reads: 'text' },
       { name: 'type', type: '"http" | "openapi" | "mcp" | "client" | "platform" | "soat" | "workflow"', default: '"http"', where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', description: 'Tells the model what the tool does and when to use it', where: 'body', reads: 'text or null' },
@@ -498,7 +498,7 @@ export const commands: readonly Command[] = [
         parts: [
           { name: 'execute.url', type: 'string', description: 'URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
-          { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
+          { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one', texts: true },
         ],
       },
       {
@@ -507,7 +507,7 @@ export const commands: readonly Command[] = [
           { name: 'openapi.url', type: 'string', description: 'URL of the document, JSON or YAML' },
           { name: 'openapi.document', type: 'string | object', description: 'The document itself: text, JSON, or the id of a stored file. It is not returned: see snapshot' },
           { name: 'openapi.server_url', type: 'string', description: 'Send all requests here instead of to the server that the document names' },
-          { name: 'openapi.server_variables', type: 'object', description: 'Values for the variables in the server URL of the document' },
+          { name: 'openapi.server_variables', type: 'object', description: 'Values for the variables in the server URL of the document', texts: true },
           { name: 'openapi.include', type: 'object[]', description: 'Offer only operations that match one of these' },
           { name: 'openapi.include[].tag', type: 'string', description: 'A tag of the document' },
           { name: 'openapi.include[].path', type: 'string', description: 'A path of the document; * stands for any text' },
@@ -519,8 +519,8 @@ export const commands: readonly Command[] = [
           { name: 'openapi.exclude[].method', type: 'string', description: 'An HTTP method' },
           { name: 'openapi.exclude[].operation', type: 'string', description: 'The name of an operation as the import lists it' },
           { name: 'openapi.actions', type: 'object', description: 'Names, descriptions and levels that replace those of the document, by the name of the operation' },
-          { name: 'openapi.headers', type: 'object', description: 'Sent with every request' },
-          { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}' },
+          { name: 'openapi.headers', type: 'object', description: 'Sent with every request', texts: true },
+          { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}', texts: true },
           { name: 'openapi.follow_references', type: 'boolean', description: 'Also fetch the documents that the document at the URL refers to' },
           { name: 'openapi.snapshot', type: 'string', description: 'The imported document. Set by the platform; it changes when the document is imported again' },
           { name: 'openapi.servers', type: 'string[]', description: 'Where requests go: server_url, or the servers of the document. Set by the platform' },
@@ -530,10 +530,10 @@ export const commands: readonly Command[] = [
         ...{ name: 'mcp', type: 'object | null', description: 'The MCP server of an mcp tool', where: 'body', reads: 'JSON' },
         parts: [
           { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE' },
-          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
+          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one', texts: true },
           { name: 'mcp.command', type: 'string', description: 'A program that speaks MCP on its standard input and output' },
           { name: 'mcp.args', type: 'string[]' },
-          { name: 'mcp.env', type: 'object', description: 'Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
+          { name: 'mcp.env', type: 'object', description: 'Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one', texts: true },
           { name: 'mcp.cwd', type: 'string' },
           { name: 'mcp.required', type: 'boolean', description: 'The platform contacts the server at each start, and does not start while it is unreachable' },
         ],
@@ -598,7 +598,7 @@ export const commands: readonly Command[] = [
     summary: 'Get an app with its actions',
     fields: [
       { name: 'app', type: 'string', required: true, where: 'path', reads: 'text' },
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
     ],
   },
   {
@@ -629,7 +629,7 @@ export const commands: readonly Command[] = [
     summary: 'Import MCP servers from an mcpServers file, as used by editors and desktop assistants',
     example: { mcpServers: { docs: { url: 'https://mcp.example.com/mcp' } } },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'mcpServers', type: 'object', description: 'The mcpServers object of the file', required: true, where: 'body', reads: 'JSON' },
     ],
   },
@@ -641,7 +641,7 @@ export const commands: readonly Command[] = [
     summary: 'Read an OpenAPI document and list its operations, without creating a tool',
     example: { document: { openapi: '3.1.0', servers: [{ url: 'https://api.example.com' }], paths: { '/orders': { get: { operationId: 'list-orders', summary: 'List orders' } } } } },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'url', type: 'string', description: 'URL of the document, JSON or YAML', where: 'body', reads: 'text' },
       { name: 'document', type: 'string | object', description: 'The document itself: text, JSON, or the id of a stored file', where: 'body', reads: 'JSON or text' },
       { name: 'follow_references', type: 'boolean', description: 'Also fetch the documents that the document at the URL refers to', where: 'body', reads: 'flag' },
@@ -654,7 +654,7 @@ export const commands: readonly Command[] = [
     permission: 'tools:ListTools',
     summary: 'List apps: what each offers, its credentials and its health',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -701,7 +701,7 @@ export const commands: readonly Command[] = [
     permission: 'tools:ListTools',
     summary: 'List tools',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'type', type: '"http" | "openapi" | "mcp" | "client" | "platform" | "soat" | "workflow"', where: 'query', reads: 'text' },
       { name: 'name', type: 'string', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
@@ -750,7 +750,7 @@ export const commands: readonly Command[] = [
         parts: [
           { name: 'execute.url', type: 'string', description: 'URL of the request. {name} is replaced by the argument of that name; other arguments go into the query or a JSON body', required: true },
           { name: 'execute.method', type: '"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"' },
-          { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
+          { name: 'execute.headers', type: 'object', description: 'Sent with every request. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one', texts: true },
         ],
       },
       {
@@ -759,7 +759,7 @@ export const commands: readonly Command[] = [
           { name: 'openapi.url', type: 'string', description: 'URL of the document, JSON or YAML' },
           { name: 'openapi.document', type: 'string | object', description: 'The document itself: text, JSON, or the id of a stored file. It is not returned: see snapshot' },
           { name: 'openapi.server_url', type: 'string', description: 'Send all requests here instead of to the server that the document names' },
-          { name: 'openapi.server_variables', type: 'object', description: 'Values for the variables in the server URL of the document' },
+          { name: 'openapi.server_variables', type: 'object', description: 'Values for the variables in the server URL of the document', texts: true },
           { name: 'openapi.include', type: 'object[]', description: 'Offer only operations that match one of these' },
           { name: 'openapi.include[].tag', type: 'string', description: 'A tag of the document' },
           { name: 'openapi.include[].path', type: 'string', description: 'A path of the document; * stands for any text' },
@@ -771,8 +771,8 @@ export const commands: readonly Command[] = [
           { name: 'openapi.exclude[].method', type: 'string', description: 'An HTTP method' },
           { name: 'openapi.exclude[].operation', type: 'string', description: 'The name of an operation as the import lists it' },
           { name: 'openapi.actions', type: 'object', description: 'Names, descriptions and levels that replace those of the document, by the name of the operation' },
-          { name: 'openapi.headers', type: 'object', description: 'Sent with every request' },
-          { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}' },
+          { name: 'openapi.headers', type: 'object', description: 'Sent with every request', texts: true },
+          { name: 'openapi.credentials', type: 'object', description: 'By the name of the security scheme: an API key, a token, or user:password. Use ${{ secrets.NAME }}', texts: true },
           { name: 'openapi.follow_references', type: 'boolean', description: 'Also fetch the documents that the document at the URL refers to' },
           { name: 'openapi.snapshot', type: 'string', description: 'The imported document. Set by the platform; it changes when the document is imported again' },
           { name: 'openapi.servers', type: 'string[]', description: 'Where requests go: server_url, or the servers of the document. Set by the platform' },
@@ -782,10 +782,10 @@ export const commands: readonly Command[] = [
         ...{ name: 'mcp', type: 'object | null', description: 'The MCP server of an mcp tool', where: 'body', reads: 'JSON' },
         parts: [
           { name: 'mcp.url', type: 'string', description: 'Where the server listens, with Streamable HTTP or SSE' },
-          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
+          { name: 'mcp.headers', type: 'object', description: 'Sent with every request to it. Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one', texts: true },
           { name: 'mcp.command', type: 'string', description: 'A program that speaks MCP on its standard input and output' },
           { name: 'mcp.args', type: 'string[]' },
-          { name: 'mcp.env', type: 'object', description: 'Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one' },
+          { name: 'mcp.env', type: 'object', description: 'Reference a secret as ${{ secrets.NAME }}. Credentials are encrypted and shown as [hidden]; leave [hidden] to keep one', texts: true },
           { name: 'mcp.cwd', type: 'string' },
           { name: 'mcp.required', type: 'boolean', description: 'The platform contacts the server at each start, and does not start while it is unreachable' },
         ],
@@ -839,7 +839,7 @@ export const commands: readonly Command[] = [
     summary: 'Create an MCP server',
     example: { slug: 'support', apps: [{ slug: 'tools' }] },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'slug', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', description: 'Shown to the agents that connect', where: 'body', reads: 'text or null' },
@@ -934,7 +934,7 @@ export const commands: readonly Command[] = [
     permission: 'servers:ListServers',
     summary: 'List MCP servers',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -1003,7 +1003,7 @@ export const commands: readonly Command[] = [
     summary: 'Create a skill',
     example: { name: 'refunds', summary: 'How to refund an order', content: 'Look up the order first.' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'content', type: 'string', description: 'The procedure, in Markdown', required: true, where: 'body', reads: 'text' },
       { name: 'summary', type: 'string', description: 'One or two sentences that help an agent decide whether to load it', default: '""', where: 'body', reads: 'text' },
@@ -1050,8 +1050,8 @@ export const commands: readonly Command[] = [
     summary: 'Import skills from SKILL.md folders; a skill with the same name is replaced',
     example: { files: { 'refunds/SKILL.md': '---\nname: refunds\ndescription: How to refund\n---\nLook first.' } },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
-      { name: 'files', type: 'object', description: 'The text of each file, by its path', required: true, where: 'body', reads: 'JSON' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
+      { name: 'files', type: 'object', description: 'The text of each file, by its path', texts: true, required: true, where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -1061,7 +1061,7 @@ export const commands: readonly Command[] = [
     permission: 'skills:ListSkills',
     summary: 'List skills',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -1091,7 +1091,7 @@ export const commands: readonly Command[] = [
     summary: 'Create an AI provider',
     example: { name: 'local', type: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1', default_model: 'qwen3' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'type', type: '"openai-compatible" | "openai" | "anthropic" | "google" | "replay"', required: true, where: 'body', reads: 'text' },
       { name: 'base_url', type: 'string | null', description: 'Base URL of the API, such as https://api.openai.com/v1; required for openai-compatible', where: 'body', reads: 'text or null' },
@@ -1101,7 +1101,7 @@ export const commands: readonly Command[] = [
       { name: 'timeout_seconds', type: 'number', description: 'How long to wait for data before the request times out', where: 'body', reads: 'JSON' },
       { name: 'max_retries', type: 'integer', description: 'How often to retry a request after a rate limit or a temporary error', where: 'body', reads: 'JSON' },
       { name: 'api_key', type: 'string | null', description: 'Stored encrypted, never returned', where: 'body', reads: 'text or null' },
-      { name: 'headers', type: 'object | null', description: 'Sent with every request; the values are stored encrypted and never returned', where: 'body', reads: 'JSON' },
+      { name: 'headers', type: 'object | null', description: 'Sent with every request; the values are stored encrypted and never returned', texts: true, where: 'body', reads: 'JSON' },
       { name: 'script', type: 'string | object | null', description: 'The script of a replay provider, in YAML or JSON', where: 'body', reads: 'JSON or text' },
     ],
   },
@@ -1152,7 +1152,7 @@ export const commands: readonly Command[] = [
     permission: 'ai-providers:ListAiProviders',
     summary: 'List AI providers, without their scripts',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -1187,7 +1187,7 @@ export const commands: readonly Command[] = [
       { name: 'timeout_seconds', type: 'number', description: 'How long to wait for data before the request times out', where: 'body', reads: 'JSON' },
       { name: 'max_retries', type: 'integer', description: 'How often to retry a request after a rate limit or a temporary error', where: 'body', reads: 'JSON' },
       { name: 'api_key', type: 'string | null', description: 'Stored encrypted, never returned', where: 'body', reads: 'text or null' },
-      { name: 'headers', type: 'object | null', description: 'Sent with every request; the values are stored encrypted and never returned', where: 'body', reads: 'JSON' },
+      { name: 'headers', type: 'object | null', description: 'Sent with every request; the values are stored encrypted and never returned', texts: true, where: 'body', reads: 'JSON' },
       { name: 'script', type: 'string | object | null', description: 'The script of a replay provider, in YAML or JSON', where: 'body', reads: 'JSON or text' },
     ],
   },
@@ -1210,7 +1210,7 @@ export const commands: readonly Command[] = [
     summary: 'Create an agent: a model with instructions and tools',
     example: { name: 'support', ai_provider_id: 'aip_0mh1k2x9c4f', instructions: 'Help customers with their orders.' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'ai_provider_id', type: 'string', description: 'The AI provider to use', required: true, where: 'body', reads: 'text' },
       { name: 'model', type: 'string | null', description: 'The model; defaults to the provider’s default model', where: 'body', reads: 'text or null' },
@@ -1330,7 +1330,7 @@ export const commands: readonly Command[] = [
       { name: 'max_steps', type: 'integer', description: 'Maximum number of steps; the run ends after the last one', where: 'body', reads: 'JSON' },
       { name: 'max_call_depth', type: 'integer', description: 'Maximum depth of agents that call agents', where: 'body', reads: 'JSON' },
       { name: 'end_user_id', type: 'string | null', description: 'The end user whose connections the run uses; needs connections:ActAs', where: 'body', reads: 'text or null' },
-      { name: 'tool_context', type: 'object', description: 'Sent to http and mcp tools as X-Quartermaster-Context-<key> headers', where: 'body', reads: 'JSON' },
+      { name: 'tool_context', type: 'object', description: 'Sent to http and mcp tools as X-Quartermaster-Context-<key> headers', texts: true, where: 'body', reads: 'JSON' },
       { name: 'stream', type: 'boolean', description: 'Stream the response as server-sent events', where: 'body', reads: 'flag' },
       { name: 'stream_format', type: '"openai" | "events"', description: 'openai: chunks in OpenAI’s format; events: all events of the run', where: 'body', reads: 'text' },
       { name: 'async', type: 'boolean', description: 'Return 202 immediately; poll the generation or use a webhook', where: 'body', reads: 'flag' },
@@ -1393,7 +1393,7 @@ export const commands: readonly Command[] = [
     permission: 'agents:ListAgents',
     summary: 'List agents',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'name', type: 'string', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
@@ -1406,7 +1406,7 @@ export const commands: readonly Command[] = [
     permission: 'agents:ListGenerations',
     summary: 'List generations, newest first',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'agent_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'status', type: '"in_progress" | "requires_action" | "completed" | "failed" | "cancelled"', where: 'query', reads: 'text' },
       { name: 'trace_id', type: 'string', where: 'query', reads: 'text' },
@@ -1543,10 +1543,10 @@ export const commands: readonly Command[] = [
     summary: 'Create a text document',
     example: { path: '/handbook/refunds.md', content: 'Refunds take two days.', tags: { team: 'support' } },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'path', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'content', type: 'string', required: true, where: 'body', reads: 'text' },
-      { name: 'tags', type: 'object', default: '{}', where: 'body', reads: 'JSON' },
+      { name: 'tags', type: 'object', texts: true, default: '{}', where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -1576,7 +1576,7 @@ export const commands: readonly Command[] = [
     permission: 'documents:ListDocuments',
     summary: 'List documents, without their text',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'path_prefix', type: 'string', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
@@ -1590,7 +1590,7 @@ export const commands: readonly Command[] = [
     summary: 'Search documents by keywords, best matches first',
     example: { query: 'refunds' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'query', type: 'string', description: 'Search terms', required: true, where: 'body', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of results', default: '10', where: 'body', reads: 'JSON' },
     ],
@@ -1606,7 +1606,7 @@ export const commands: readonly Command[] = [
       { name: 'document_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'path', type: 'string', where: 'body', reads: 'text' },
       { name: 'content', type: 'string', where: 'body', reads: 'text' },
-      { name: 'tags', type: 'object', where: 'body', reads: 'JSON' },
+      { name: 'tags', type: 'object', texts: true, where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -1617,12 +1617,12 @@ export const commands: readonly Command[] = [
     summary: 'Create a file; upload large content with upload-file afterwards',
     example: { path: '/logo.svg', content: '<svg xmlns="http://www.w3.org/2000/svg"/>', content_type: 'image/svg+xml' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'path', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'content', type: 'string', description: 'The content as text, or in base64', default: '""', where: 'body', reads: 'text' },
       { name: 'encoding', type: '"utf8" | "base64"', default: '"utf8"', where: 'body', reads: 'text' },
       { name: 'content_type', type: 'string', where: 'body', reads: 'text' },
-      { name: 'tags', type: 'object', default: '{}', where: 'body', reads: 'JSON' },
+      { name: 'tags', type: 'object', texts: true, default: '{}', where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -1663,7 +1663,7 @@ export const commands: readonly Command[] = [
     permission: 'files:ListFiles',
     summary: 'List files',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -1692,7 +1692,7 @@ export const commands: readonly Command[] = [
       { name: 'file_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'path', type: 'string', where: 'body', reads: 'text' },
       { name: 'content_type', type: 'string', where: 'body', reads: 'text' },
-      { name: 'tags', type: 'object', where: 'body', reads: 'JSON' },
+      { name: 'tags', type: 'object', texts: true, where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -1728,7 +1728,7 @@ export const commands: readonly Command[] = [
     fields: [
       { name: 'format', type: '"csv" | "jsonl"', description: 'CSV, or one JSON object per line', default: '"csv"', where: 'query', reads: 'text' },
       { name: 'q', type: 'string', description: 'Words to search for in the call’s action, tool and error, or the start of its id. Case-insensitive', where: 'query', reads: 'text' },
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'status', type: '"pending" | "success" | "validation_error" | "permission_denied" | "rejected" | "execution_error"', where: 'query', reads: 'text' },
       { name: 'app', type: 'string', where: 'query', reads: 'text' },
       { name: 'tool_id', type: 'string', where: 'query', reads: 'text' },
@@ -1758,7 +1758,7 @@ export const commands: readonly Command[] = [
     permission: 'calls:ListCalls',
     summary: 'Get call counts by minute and status, with latency and approval wait',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'status', type: '"pending" | "success" | "validation_error" | "permission_denied" | "rejected" | "execution_error"', where: 'query', reads: 'text' },
       { name: 'app', type: 'string', where: 'query', reads: 'text' },
       { name: 'tool_id', type: 'string', where: 'query', reads: 'text' },
@@ -1779,7 +1779,7 @@ export const commands: readonly Command[] = [
     summary: 'List calls, newest first',
     fields: [
       { name: 'q', type: 'string', description: 'Words to search for in the call’s action, tool and error, or the start of its id. Case-insensitive. Searches the newest 100,000 calls that match the other filters', where: 'query', reads: 'text' },
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'status', type: '"pending" | "success" | "validation_error" | "permission_denied" | "rejected" | "execution_error"', where: 'query', reads: 'text' },
       { name: 'app', type: 'string', where: 'query', reads: 'text' },
       { name: 'tool_id', type: 'string', where: 'query', reads: 'text' },
@@ -1803,7 +1803,7 @@ export const commands: readonly Command[] = [
     answers: 'events',
     fields: [
       { name: 'q', type: 'string', description: 'Words to search for in the call’s action, tool and error, or the start of its id. Case-insensitive', where: 'query', reads: 'text' },
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'status', type: '"pending" | "success" | "validation_error" | "permission_denied" | "rejected" | "execution_error"', where: 'query', reads: 'text' },
       { name: 'app', type: 'string', where: 'query', reads: 'text' },
       { name: 'tool_id', type: 'string', where: 'query', reads: 'text' },
@@ -1842,7 +1842,7 @@ export const commands: readonly Command[] = [
     permission: 'workflow-runs:ListWorkflowRuns',
     summary: 'List runs of workflows and programs, newest first',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'tool_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'status', type: '"running" | "waiting" | "completed" | "failed" | "cancelled"', description: 'waiting: for an approval, a connection, a time, an event or another run', where: 'query', reads: 'text' },
       { name: 'kind', type: '"workflow" | "code"', where: 'query', reads: 'text' },
@@ -1894,10 +1894,10 @@ export const commands: readonly Command[] = [
     summary: 'Create a webhook; its secret is only returned here',
     example: { name: 'runs', url: 'https://example.com/hooks/quartermaster', events: ['generation.completed'] },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'url', type: 'string', description: 'URL that events are posted to', required: true, where: 'body', reads: 'text' },
-      { name: 'events', type: '("generation.completed" | "generation.failed" | "generation.requires_action" | "approval.requested" | "connection.created" | "connection.expiring" | "connection.reauth_required" | "connection.revoked" | "connection.restored" | "oauth_grant.revoked" | "session.event" | "*")[]', description: 'Event types to send; `*` for all', required: true, where: 'body', reads: 'JSON' },
+      { name: 'events', type: '("generation.completed" | "generation.failed" | "generation.requires_action" | "approval.requested" | "connection.created" | "connection.expiring" | "connection.reauth_required" | "connection.revoked" | "connection.restored" | "oauth_grant.revoked" | "session.event" | "*")[]', description: 'Event types to send; `*` for all', required: true, where: 'body', reads: 'list' },
       { name: 'enabled', type: 'boolean', default: 'true', where: 'body', reads: 'flag' },
     ],
   },
@@ -1953,7 +1953,7 @@ export const commands: readonly Command[] = [
     permission: 'webhooks:ListWebhooks',
     summary: 'List webhooks',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -2003,7 +2003,7 @@ export const commands: readonly Command[] = [
       { name: 'webhook_id', type: 'string', required: true, where: 'path', reads: 'text' },
       { name: 'name', type: 'string', where: 'body', reads: 'text' },
       { name: 'url', type: 'string', description: 'URL that events are posted to', where: 'body', reads: 'text' },
-      { name: 'events', type: '("generation.completed" | "generation.failed" | "generation.requires_action" | "approval.requested" | "connection.created" | "connection.expiring" | "connection.reauth_required" | "connection.revoked" | "connection.restored" | "oauth_grant.revoked" | "session.event" | "*")[]', description: 'Event types to send; `*` for all', where: 'body', reads: 'JSON' },
+      { name: 'events', type: '("generation.completed" | "generation.failed" | "generation.requires_action" | "approval.requested" | "connection.created" | "connection.expiring" | "connection.reauth_required" | "connection.revoked" | "connection.restored" | "oauth_grant.revoked" | "session.event" | "*")[]', description: 'Event types to send; `*` for all', where: 'body', reads: 'list' },
       { name: 'enabled', type: 'boolean', where: 'body', reads: 'flag' },
     ],
   },
@@ -2049,7 +2049,7 @@ export const commands: readonly Command[] = [
     permission: 'approvals:ListApprovals',
     summary: 'List approvals, newest first',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'status', type: '"pending" | "approved" | "rejected" | "expired" | "cancelled" | "used"', where: 'query', reads: 'text' },
       { name: 'tool_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'agent_id', type: 'string', where: 'query', reads: 'text' },
@@ -2079,7 +2079,7 @@ export const commands: readonly Command[] = [
     summary: 'Stream approval requests and decisions as server-sent events',
     answers: 'events',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'status', type: '"pending" | "approved" | "rejected" | "expired" | "cancelled" | "used"', where: 'query', reads: 'text' },
       { name: 'tool_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'agent_id', type: 'string', where: 'query', reads: 'text' },
@@ -2094,7 +2094,7 @@ export const commands: readonly Command[] = [
     summary: 'Create an approval rule',
     example: { name: 'Large refunds', expression: 'action.id == "tools:refund" && input.amount > 100', reason: 'Refunds over 100 are checked.' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'expression', type: 'string', description: 'CEL expression: calls for which it is true need approval. Variables: input, action, tool, principal, agent, server and surface', required: true, where: 'body', reads: 'text' },
       { name: 'enabled', type: 'boolean', where: 'body', reads: 'flag' },
@@ -2130,7 +2130,7 @@ export const commands: readonly Command[] = [
     permission: 'approval-rules:ListApprovalRules',
     summary: 'List approval rules',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -2143,7 +2143,7 @@ export const commands: readonly Command[] = [
     summary: 'Test a condition against a call, without making the call',
     example: { expression: 'input.amount > 100', tool_id: 'tool_1', input: { amount: 120 } },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'expression', type: 'string', description: 'CEL expression: calls for which it is true need approval. Variables: input, action, tool, principal, agent, server and surface', required: true, where: 'body', reads: 'text' },
       { name: 'tool_id', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'action', type: 'string', description: 'namespace:name; required if the tool has several actions', where: 'body', reads: 'text' },
@@ -2176,7 +2176,7 @@ export const commands: readonly Command[] = [
     summary: 'Create a secret that tools reference as ${{ secrets.NAME }}',
     example: { name: 'CRM_TOKEN', value: 'crm-live-0123456789' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', description: 'Reference the secret by this name: ${{ secrets.NAME }}', required: true, where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', where: 'body', reads: 'text or null' },
       { name: 'value', type: 'string', description: 'The value. It is encrypted, and no operation returns it. A line break at its end is removed', where: 'body', reads: 'text' },
@@ -2212,7 +2212,7 @@ export const commands: readonly Command[] = [
     permission: 'secrets:ListSecrets',
     summary: 'List secrets, without their values',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -2239,7 +2239,7 @@ export const commands: readonly Command[] = [
     permission: 'oauth-grants:ListOauthGrants',
     summary: 'List the apps that may use MCP servers in somebody’s name; everyone sees their own',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'granted_by', type: 'string', description: 'Only those that this user or API key gave', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
@@ -2275,7 +2275,7 @@ export const commands: readonly Command[] = [
     summary: 'Create a link to a page on which an end user connects an account, or connects it again',
     example: { app: 'crm', end_user_id: 'user-42' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'app', type: 'string', description: 'The app whose tools use it', where: 'body', reads: 'text' },
       { name: 'tool_id', type: 'string', description: 'The only tool that uses it', where: 'body', reads: 'text' },
       { name: 'end_user_id', type: 'string', description: 'The user who connects; by default, the user of the key, or the project', where: 'body', reads: 'text' },
@@ -2290,7 +2290,7 @@ export const commands: readonly Command[] = [
     summary: 'Connect an account, for an end user or for the whole project',
     example: { app: 'crm', type: 'api_key', value: 'crm-live-0123456789' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'app', type: 'string', description: 'The app whose tools use it', where: 'body', reads: 'text' },
       { name: 'tool_id', type: 'string', description: 'The only tool that uses it', where: 'body', reads: 'text' },
       { name: 'type', type: '"api_key" | "bearer" | "basic" | "oauth2_client_credentials" | "oauth2_authorization_code" | "oauth2_token_exchange" | "oauth2_enterprise_managed"', required: true, where: 'body', reads: 'text' },
@@ -2345,7 +2345,7 @@ export const commands: readonly Command[] = [
     summary: 'Try each step of connecting an account and using it, and report what fails',
     example: { app: 'crm' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'app', type: 'string', description: 'The app whose tools use it', where: 'body', reads: 'text' },
       { name: 'tool_id', type: 'string', description: 'The only tool that uses it', where: 'body', reads: 'text' },
       { name: 'end_user_id', type: 'string', description: 'The user whose account is checked; by default, that of the project', where: 'body', reads: 'text' },
@@ -2368,7 +2368,7 @@ export const commands: readonly Command[] = [
     permission: 'connections:ListConnections',
     summary: 'List connections, without their credentials',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'app', type: 'string', description: 'The app whose tools use it', where: 'query', reads: 'text' },
       { name: 'tool_id', type: 'string', description: 'The only tool that uses it', where: 'query', reads: 'text' },
       { name: 'status', type: '"active" | "expiring" | "reauth_required" | "revoked"', where: 'query', reads: 'text' },
@@ -2421,7 +2421,7 @@ export const commands: readonly Command[] = [
     summary: 'Say how accounts of an app are connected: what a user enters, or which OAuth client is used',
     example: { app: 'crm', type: 'api_key', header: 'x-crm-key' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'app', type: 'string', description: 'The app whose tools use it', where: 'body', reads: 'text' },
       { name: 'tool_id', type: 'string', description: 'The only tool that uses it', where: 'body', reads: 'text' },
       { name: 'type', type: '"api_key" | "bearer" | "basic" | "oauth2_client_credentials" | "oauth2_authorization_code" | "oauth2_token_exchange" | "oauth2_enterprise_managed"', required: true, where: 'body', reads: 'text' },
@@ -2481,7 +2481,7 @@ export const commands: readonly Command[] = [
     permission: 'auth-configs:ListAuthConfigs',
     summary: 'List how accounts are connected',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -2612,7 +2612,7 @@ export const commands: readonly Command[] = [
     permission: 'sessions:ListSessions',
     summary: 'List sessions, newest first',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'agent_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'end_user_id', type: 'string', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
@@ -2684,9 +2684,9 @@ export const commands: readonly Command[] = [
     summary: 'Create or change an agent from a manifest, with its servers, models, policies and routines',
     example: { manifest: '{"id":"car-desk","agent_config":{"llms":{"generation":{"provider":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","model":"qwen3"}},"context":{"description":"You sell cars.","policies":[{"id":"discount","condition":"asks for a discount","action":"Offer 5 %, once.","repeat":"once"}],"routines":[{"id":"summary","title":"Summary of an order","entry":"emit","nodes":[{"id":"emit","tools":"built-in:emit_output"}],"autonomous":{"output_schema":{"type":"object","properties":{"text":{"type":"string"}}}}}]}}}' },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'manifest', type: 'string', description: 'The manifest, in YAML', required: true, where: 'body', reads: 'text' },
-      { name: 'secrets', type: 'object', description: 'Values of the secrets that the manifest declares; they are stored encrypted', default: '{}', where: 'body', reads: 'JSON' },
+      { name: 'secrets', type: 'object', description: 'Values of the secrets that the manifest declares; they are stored encrypted', texts: true, default: '{}', where: 'body', reads: 'JSON' },
     ],
   },
   {
@@ -2717,7 +2717,7 @@ export const commands: readonly Command[] = [
     summary: 'Show how recorded sessions would have gone under a changed manifest; no tool is called',
     example: { manifest: '{"id":"car-desk","agent_config":{"llms":{"generation":{"provider":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","model":"qwen3"}},"context":{"description":"You sell cars.","policies":[{"id":"discount","condition":"asks for a discount","action":"Offer 5 %, once.","repeat":"once"}],"routines":[{"id":"summary","title":"Summary of an order","entry":"emit","nodes":[{"id":"emit","tools":"built-in:emit_output"}],"autonomous":{"output_schema":{"type":"object","properties":{"text":{"type":"string"}}}}}]}}}', sessions: 50 },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'manifest', type: 'string', description: 'The manifest, in YAML', required: true, where: 'body', reads: 'text' },
       { name: 'sessions', type: 'integer', description: 'How many of the latest sessions of the agent', default: '200', where: 'body', reads: 'JSON' },
       { name: 'session_ids', type: 'string[]', description: 'These sessions instead', where: 'body', reads: 'list' },
@@ -2731,7 +2731,7 @@ export const commands: readonly Command[] = [
     summary: 'Let MCP servers accept access tokens of another authorization server',
     example: { name: 'Acme', issuer: 'https://login.example.com', access_policy_ids: ['pol_caller'], rules: [{ claim: 'groups', value: 'engineering', access_policy_ids: ['pol_editor'] }] },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'issuer', type: 'string', description: 'Exactly as it is in the tokens, including a slash at the end', required: true, where: 'body', reads: 'text' },
       { name: 'audience', type: 'string | null', description: 'The audience of its tokens; null for the URL of the MCP server that is called, which is safer', where: 'body', reads: 'text or null' },
@@ -2782,7 +2782,7 @@ export const commands: readonly Command[] = [
     permission: 'trusted-issuers:ListTrustedIssuers',
     summary: 'List the authorization servers whose tokens are accepted',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],
@@ -2846,7 +2846,7 @@ export const commands: readonly Command[] = [
     summary: 'Create a mode: which levels, servers, tools and groups of actions calls can use in it',
     example: { slug: 'support', name: 'Support', levels: ['restricted'], tools: ['crm:*'] },
     fields: [
-      { name: 'project_id', type: 'string', where: 'body', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'The project; by default, the only one that the key can access', where: 'body', reads: 'text' },
       { name: 'slug', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'name', type: 'string', required: true, where: 'body', reads: 'text' },
       { name: 'description', type: 'string | null', where: 'body', reads: 'text or null' },
@@ -2884,7 +2884,7 @@ export const commands: readonly Command[] = [
     permission: 'modes:ListModes',
     summary: 'List modes',
     fields: [
-      { name: 'project_id', type: 'string', where: 'query', reads: 'text' },
+      { name: 'project_id', type: 'string', description: 'Only what belongs to this project', where: 'query', reads: 'text' },
       { name: 'limit', type: 'integer', description: 'Maximum number of items to return', default: '50', where: 'query', reads: 'JSON' },
       { name: 'offset', type: 'integer', description: 'Number of items to skip', default: '0', where: 'query', reads: 'JSON' },
     ],

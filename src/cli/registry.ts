@@ -11,6 +11,9 @@ const choicesOf = (operation: string, name: string): string[] => {
   return field ? choicesIn(field) : []
 }
 
+/** Operations are selected by their name. */
+const nameOf = (field: string) => (field === 'operation' ? 'name' : field)
+
 /** The hand-written commands, in the order of the help text. */
 export const customCommands: readonly CustomCommand[] = [
   {
@@ -24,10 +27,15 @@ export const customCommands: readonly CustomCommand[] = [
   {
     name: 'login',
     summary: 'Save the address of a platform and an API key',
-    usage: ['[--profile <name>] [--url <url>]'],
+    usage: ['[--profile <name>] [--url <url>] [--key <sk_…>]'],
     about:
       'Prompts for the key without showing it. Without a terminal, reads the key from standard input. The key is saved only if the platform accepts it.',
     flags: [
+      {
+        name: 'key',
+        value: 'sk_…',
+        help: 'API key to save, instead of the prompt. It stays in the history of your shell.',
+      },
       { name: 'profile', value: 'name', help: 'Profile to save it in. Default: QM_PROFILE, or default.' },
       { name: 'url', value: 'url', help: 'Address of the platform. Default: QM_URL, or http://127.0.0.1:4600.' },
       ...outputFlags,
@@ -66,7 +74,7 @@ export const customCommands: readonly CustomCommand[] = [
     summary: 'Call a tool, with its arguments as flags',
     usage: ['[--url <url>] [--key <sk_…>] <tool> [action] [--argument value …]'],
     replaces: ['call-tool'],
-    about: `Arguments are flags: --order-id 7 sets order_id. A value may be @file, or - for standard input. On a terminal, prompts for missing arguments. Write --url, --key and --profile before the tool's name. If the call needs approval, prints a link and waits.`,
+    about: `Arguments are flags: --order-id 7 sets order_id. A value may be @file, or - for standard input. On a terminal, prompts for missing arguments. Write --url, --key and --profile before the tool's name. If the call needs approval, prints a link and waits. "quartermaster call <tool> --help" shows the arguments of a tool.`,
     flags: [
       { name: 'input', value: 'json', help: 'All arguments as a JSON object. Other flags override its fields.' },
       { name: 'no-wait', help: 'If the call needs approval, exit with code 4. Repeat the call once it is approved.' },
@@ -78,6 +86,7 @@ export const customCommands: readonly CustomCommand[] = [
       'call --profile work get-weather --city -',
     ],
     load: async () => (await import('./commands/call.ts')).call,
+    loadHelp: async () => (await import('./commands/call-help.ts')).describeCall,
   },
   {
     name: 'logs',
@@ -163,6 +172,7 @@ export const customCommands: readonly CustomCommand[] = [
       { name: 'file', value: 'path', help: 'File to write. Default: the usual settings file of the client.' },
       { name: 'name', value: 'name', help: 'Name of the server in the client. Default: the slug.' },
       { name: 'with-key', help: 'Include the API key in the settings' },
+      { name: 'force', help: 'Include it even if it is an admin key' },
       ...connected,
     ],
     examples: ['connect claude-code --server support', 'connect cursor --server support --write'],
@@ -181,8 +191,18 @@ export const customCommands: readonly CustomCommand[] = [
       { name: 'list', help: 'OpenAPI: only list the operations, with the size of their schemas' },
       { name: 'name', value: 'name', help: 'OpenAPI: name of the tool' },
       ...['tag', 'path', 'method', 'operation'].flatMap((field) => [
-        { name: field, value: field, repeats: true, help: `OpenAPI: only operations with this ${field}` },
-        { name: `exclude-${field}`, value: field, repeats: true, help: `OpenAPI: no operations with this ${field}` },
+        {
+          name: field,
+          value: nameOf(field),
+          repeats: true,
+          help: `OpenAPI: only operations with this ${nameOf(field)}`,
+        },
+        {
+          name: `exclude-${field}`,
+          value: nameOf(field),
+          repeats: true,
+          help: `OpenAPI: no operations with this ${nameOf(field)}`,
+        },
       ]),
       { name: 'server-url', value: 'url', help: 'OpenAPI: where requests go, instead of the server in the document' },
       { name: 'follow-references', help: 'OpenAPI: also fetch the documents that the one at the URL refers to' },

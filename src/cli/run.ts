@@ -2,12 +2,13 @@ import { version } from '../home.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { commands } from './generated.ts'
 import { customCommands, shownCommands } from './registry.ts'
-import { type CustomCommand, exit, type FlagValues, Interrupted, UsageError } from './toolkit/command.ts'
+import { type CustomCommand, exit, type FlagValues, Interrupted, InvalidFile, UsageError } from './toolkit/command.ts'
 import { Refused, report } from './toolkit/connection.ts'
 import { globalFlags, readFlags } from './toolkit/flags.ts'
-import { describeCommand, describeCustom, describeUp, overview, usage, usageOfCustom } from './toolkit/help.ts'
+import { describeCommand, describeCustom, describeUp, usage, usageOfCustom } from './toolkit/help.ts'
 import { type Io, note, say, withIo } from './toolkit/io.ts'
 import { runOperation } from './toolkit/operation.ts'
+import { describeGroup, everything, groups, overview } from './toolkit/overview.ts'
 import { type Arguments, parseArguments } from './toolkit/parse.ts'
 
 /** Runs a command line. Resolves with the exit code. */
@@ -23,7 +24,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
     read = parseArguments([...globalFlags, { name: 'version', help: '' }], argv, { stopAtWord: true })
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    const hint = 'Flags of a command follow its name. "quartermaster help" lists all commands.'
+    const hint = 'Flags of a command follow its name. "quartermaster help --all" lists all commands.'
     return misused(`quartermaster: ${error.message}\n${hint}`)
   }
   const [name, ...args] = read.words
@@ -33,9 +34,11 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   if (name === 'help') return help(args[0])
   // Shells pass the words that are being typed, which need not be valid.
   if (name === 'complete') return (await import('./toolkit/completion.ts')).complete(args)
-  if (args.includes('--help') || args.includes('-h')) return help(name)
   const globals = new Map([...read.given].filter(([flag]) => flag !== 'no-color'))
   const custom = customCommands.find((one) => one.name === name)
+  if (args.includes('--help') || args.includes('-h')) {
+    return custom?.loadHelp ? runCustom({ ...custom, load: custom.loadHelp }, args, globals) : help(name)
+  }
   return custom ? runCustom(custom, args, globals) : runGenerated(name, args, globals)
 }
 
@@ -58,6 +61,7 @@ async function runCustom(command: CustomCommand, args: readonly string[], global
     return await runner({ command, args, globals })
   } catch (error) {
     if (error instanceof Interrupted) return exit.interrupted
+    if (error instanceof InvalidFile) return invalid(error)
     if (error instanceof Refused) return report(error.error, error.baseUrl)
     if (!(error instanceof UsageError)) throw error
     return misused(`quartermaster: ${error.message}\n${usageOfCustom(command)}`)
@@ -66,9 +70,11 @@ async function runCustom(command: CustomCommand, args: readonly string[], global
 
 async function help(name: string | undefined): Promise<number> {
   if (name === undefined) return print(overview(version))
+  if (name === '--all') return print(everything(version))
   if (name === 'up') return print(describeUp((await import('../config.ts')).describeSettings()))
+  const group = groups.includes(name) ? [describeGroup(name)] : []
   const custom = customCommands.find((one) => one.name === name)
-  if (custom) return print(describeCustom(custom))
+  if (custom || group.length > 0) return print([...(custom ? [describeCustom(custom)] : []), ...group].join('\n\n'))
   const command = commands.find((one) => one.name === name)
   return command ? print(describeCommand(command)) : unknown(name)
 }
@@ -76,7 +82,12 @@ async function help(name: string | undefined): Promise<number> {
 function unknown(name: string): number {
   const known = [...customCommands, ...shownCommands].map((command) => command.name)
   const hint = didYouMean(name, ['help', 'version', ...known])
-  return misused(`quartermaster: Unknown command "${name}".${hint}\n"quartermaster help" lists all commands.`)
+  return misused(`quartermaster: Unknown command "${name}".${hint}\n"quartermaster help --all" lists all commands.`)
+}
+
+function invalid({ message }: InvalidFile): number {
+  note(`quartermaster: ${message}`)
+  return exit.refused
 }
 
 function misused(text: string): number {

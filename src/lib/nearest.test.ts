@@ -16,6 +16,8 @@ test('part of a name suggests every name that contains it', () => {
 test('a name unlike any known one suggests nothing', () => {
   expect(nearest('send-invoice', known)).toEqual([])
   expect(nearest('', known)).toEqual([])
+  expect(nearest('c', ['a', 'b'])).toEqual([])
+  expect(nearest('nope', ['nosec'])).toEqual([])
 })
 
 test('the suggestion is a sentence or the end of a clause, and empty if there is none', () => {

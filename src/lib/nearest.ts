@@ -3,13 +3,16 @@ export function nearest(wrong: string, known: readonly string[]): string[] {
   const target = simple(wrong)
   const ranked = known
     .map((name) => ({ name, away: away(target, simple(name)) }))
-    .filter(({ away }) => away <= Math.max(2, Math.floor(target.length / 3)))
+    .filter(({ away }) => away <= mostAway(target.length))
     .sort((a, b) => a.away - b.away || (a.name < b.name ? -1 : 1))
   return ranked
     .filter(({ away }) => away === ranked[0]?.away)
     .slice(0, 3)
     .map(({ name }) => name)
 }
+
+/** How many letters may differ. In a short name, each one counts: "a" is no typo for "c". */
+const mostAway = (length: number): number => (length < 3 ? 0 : length < 5 ? 1 : Math.max(2, Math.floor(length / 3)))
 
 /** A suggestion for an unknown name: ` Did you mean "x" or "y"?`. Empty if no name is similar. */
 export const didYouMean = (wrong: string, known: readonly string[], shown = quoted): string =>

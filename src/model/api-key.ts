@@ -35,7 +35,12 @@ export const ApiKeyFields = {
   modes: Modes,
   name: Text.trim().min(1).max(200),
   access_policy_ids: AccessPolicyIds,
-  rate_limit: z.int().min(1).max(1_000_000_000).nullable(),
+  rate_limit: z
+    .int()
+    .min(1)
+    .max(1_000_000_000)
+    .nullable()
+    .describe('Requests per minute; null for the platform’s default'),
   end_user_id: EndUserId.nullable(),
   expires_at: z.iso.datetime({ offset: true }).nullable(),
 }

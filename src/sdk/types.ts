@@ -1102,6 +1102,7 @@ export interface NewApiKey {
   name: string
   /** Its access policies; without any, it can do nothing */
   access_policy_ids?: Array<string>
+  /** Requests per minute; null for the platform’s default */
   rate_limit?: number | null
   /** The end user whose connections its calls use. It cannot be changed later */
   end_user_id?: string | null

@@ -11,8 +11,9 @@ import { ago, print } from '../toolkit/print.ts'
 import { parseObject, readSource } from '../toolkit/request.ts'
 import { canAsk, oneLine, paint, withProgress } from '../toolkit/terminal.ts'
 
-interface Action {
+export interface Action {
   readonly name: string
+  readonly description?: string
   readonly input_schema: Schema
 }
 
@@ -42,7 +43,7 @@ export const call: Runner = async ({ command, args, globals }) => {
 }
 
 /** The tool, its action, and the arguments, which begin with the first flag. */
-function splitWords([tool, next, ...rest]: readonly string[]) {
+export function splitWords([tool, next, ...rest]: readonly string[]) {
   if (next === undefined) return { tool, action: undefined, rest }
   return next.startsWith('--') ? { tool, action: undefined, rest: [next, ...rest] } : { tool, action: next, rest }
 }
@@ -69,16 +70,8 @@ async function chooseTool(qm: Quartermaster): Promise<string> {
 
 /** The action and its schema; `undefined` if the key may call the tool but not read it. */
 async function chooseAction(qm: Quartermaster, tool: string, wanted: string | undefined): Promise<Action | undefined> {
-  const actions: Action[] = []
-  for (let total = 1; actions.length < total; ) {
-    const listed = qm.tools.listToolActions({ path: { tool_id: tool }, query: { limit: 500, offset: actions.length } })
-    const { data, error } = await withProgress('Loading the tool …', listed)
-    const isUnseen = error?.code === 'RESOURCE_NOT_FOUND' && !error.details?.did_you_mean
-    if (isUnseen || error?.code === 'FORBIDDEN') return undefined
-    const page = got({ data, error } as never) as { data: Action[]; total: number }
-    actions.push(...page.data)
-    total = page.data.length === 0 ? 0 : page.total
-  }
+  const actions = await actionsOf(qm, tool)
+  if (!actions) return undefined
   if (wanted === undefined && actions.length === 1) return actions[0]
   const names = actions.map(({ name }) => name)
   if (wanted === undefined && canAsk() && names.length > 0 && names.length <= mostChoices) {
@@ -91,6 +84,21 @@ async function chooseAction(qm: Quartermaster, tool: string, wanted: string | un
   if (wanted === undefined) throw new UsageError(`The action is missing.${all}`)
   const { didYouMean } = await import('../../lib/nearest.ts')
   throw new UsageError(`The tool has no action "${wanted}".${didYouMean(wanted, names) || all}`)
+}
+
+/** All actions of a tool; `undefined` if the key may call the tool but not read it. */
+export async function actionsOf(qm: Quartermaster, tool: string): Promise<Action[] | undefined> {
+  const actions: Action[] = []
+  for (let total = 1; actions.length < total; ) {
+    const listed = qm.tools.listToolActions({ path: { tool_id: tool }, query: { limit: 500, offset: actions.length } })
+    const { data, error } = await withProgress('Loading the tool …', listed)
+    const isUnseen = error?.code === 'RESOURCE_NOT_FOUND' && !error.details?.did_you_mean
+    if (isUnseen || error?.code === 'FORBIDDEN') return undefined
+    const page = got({ data, error } as never) as { data: Action[]; total: number }
+    actions.push(...page.data)
+    total = page.data.length === 0 ? 0 : page.total
+  }
+  return actions
 }
 
 interface Sending {

@@ -3,8 +3,10 @@ import type { GenerationResult, Quartermaster } from '../../sdk/index.ts'
 import { askText } from '../toolkit/ask.ts'
 import { exit, Interrupted, type Runner, UsageError } from '../toolkit/command.ts'
 import { got, openSession, Refused, type Session } from '../toolkit/connection.ts'
+import { quoted } from '../toolkit/example.ts'
 import { io, note, say } from '../toolkit/io.ts'
 import { isSet, readArguments } from '../toolkit/parse.ts'
+import { withCommands } from '../toolkit/routes.ts'
 import { canAsk, harmless, oneLine, paint, withProgress } from '../toolkit/terminal.ts'
 
 interface Message {
@@ -47,22 +49,36 @@ async function turn(
   if (error) throw new Refused(error, connection.baseUrl)
   let result: GenerationResult | undefined
   let printed = ''
+  let isMidLine = false
+  const write = (text: string) => {
+    io().stdout.write(harmless(text))
+    isMidLine = text === '' ? isMidLine : !text.endsWith('\n')
+  }
+  const endLine = () => {
+    if (isMidLine) write('\n')
+  }
   for await (const event of data) {
     if (json) say(JSON.stringify(event))
     else if (event.type === 'text.delta') {
       printed += event.text
-      io().stdout.write(harmless(event.text))
-    } else if (event.type === 'tool_call.started') note(paint('dim', `→ ${oneLine(event.tool_name)}`, io().stderr))
-    else if (event.type === 'call.waiting')
+      write(event.text)
+    } else if (event.type === 'tool_call.started') {
+      endLine()
+      note(paint('dim', `→ ${oneLine(event.tool_name)}`, io().stderr))
+    } else if (event.type === 'call.waiting') {
+      endLine()
       note(paint('yellow', `● ${oneLine(event.tool_name)} is waiting`, io().stderr))
+    }
     if ('result' in event) result = event.result as GenerationResult
   }
   if (!result) throw new Refused({ code: 'NETWORK', message: 'The response was cut off.' }, connection.baseUrl)
+  if (!json && result.status === 'requires_action') endLine()
   const ended = await settle(qm, agent, result)
   const rest = ended.output?.content ?? ''
-  if (!json && rest !== '' && !printed.endsWith(rest)) io().stdout.write(harmless(rest))
-  if (!json && (printed || rest)) io().stdout.write('\n')
-  if (ended.error) note(paint('red', `✗ ${ended.error.code}: ${harmless(ended.error.message)}`, io().stderr))
+  if (!json && rest !== '' && !printed.endsWith(rest)) write(rest)
+  endLine()
+  if (ended.error)
+    note(paint('red', `✗ ${ended.error.code}: ${harmless(withCommands(ended.error.message))}`, io().stderr))
   return ended
 }
 
@@ -71,7 +87,10 @@ async function settle(qm: Quartermaster, agent: string, first: GenerationResult)
   let result = first
   while (result.status === 'requires_action') {
     const { tool_calls = [], approvals = [] } = result.required_action ?? {}
-    if (tool_calls.length > 0 && !canAsk()) return result
+    if (tool_calls.length > 0 && !canAsk()) {
+      for (const one of tool_calls) note(howToAnswer(agent, result.id, one))
+      return result
+    }
     for (const { approval_id, tool_name } of approvals) {
       note(
         `${paint('yellow', '●', io().stderr)} ${oneLine(tool_name)} needs approval: quartermaster approvals approve ${approval_id}`,
@@ -91,6 +110,17 @@ async function settle(qm: Quartermaster, agent: string, first: GenerationResult)
     result = got(await withProgress('Thinking …', qm.agents.submitToolOutputs({ path, body }))) as GenerationResult
   }
   return result
+}
+
+type ToolCall = NonNullable<NonNullable<GenerationResult['required_action']>['tool_calls']>[number]
+
+/** What the run waits for, and the command that answers it. */
+function howToAnswer(agent: string, run: string, { tool_call_id, tool_name, args }: ToolCall): string {
+  const outputs = JSON.stringify([{ tool_call_id, output: '…' }])
+  return [
+    `${paint('yellow', '●', io().stderr)} ${oneLine(tool_name)} ${oneLine(JSON.stringify(args))} waits for its output. To send it:`,
+    `  quartermaster submit-tool-outputs --agent-id ${quoted(agent)} --generation-id ${run} --tool-outputs ${quoted(outputs)}`,
+  ].join('\n')
 }
 
 /** Waits until the run ends or requires another action. The platform continues it after the decision. */

@@ -16,6 +16,10 @@ export const connect: Runner = async (invocation) => {
   const session = await openSession(read.given)
   const slug = await serverOf(session, textOf(read, 'server'))
   const withKey = isSet(read.given, 'with-key')
+  const isAdmin = await hasAdminKey(session)
+  if (isAdmin && withKey && !isSet(read.given, 'force')) {
+    throw new UsageError(`${adminWarning(client)}\nTo write the admin key anyway, add --force.`)
+  }
   const url = `${session.connection.baseUrl.replace(/(\/api\/v1)?\/*$/, '')}/mcp/${slug}`
   const name = textOf(read, 'name') ?? slug
   const settings = client.settings({ url, name, key: withKey ? session.connection.token : undefined })
@@ -36,9 +40,19 @@ export const connect: Runner = async (invocation) => {
   }
   if (withKey) note('The settings contain your API key. Do not share the file or commit it to version control.')
   else note(client.keyless ?? 'Replace "sk_…" with your API key, or add --with-key.')
+  if (isAdmin) note(adminWarning(client))
   note(client.next)
   return exit.ok
 }
+
+/** Whether the key in use can do everything. A key that the platform does not describe counts as limited. */
+async function hasAdminKey({ qm }: Session): Promise<boolean> {
+  const { data } = await qm.apiKeys.getCurrentApiKey()
+  return data?.access_policies.some(({ id }) => id === 'pol_administrator') ?? false
+}
+
+const adminWarning = ({ name }: McpClient): string =>
+  `This is an admin key. Create one for the client: quartermaster create-api-key --name ${name} --access-policy-ids pol_caller`
 
 function clientOf(wanted: string | undefined): McpClient {
   const names = mcpClients.map(({ name }) => name)

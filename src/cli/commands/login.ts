@@ -18,9 +18,9 @@ export const login: Runner = async (invocation) => {
   const { env, stderr } = io()
   const name = nameOf(textOf(read, 'profile') ?? (env.QM_PROFILE || 'default'))
   const url = checkedUrl(textOf(read, 'url') ?? (env.QM_URL || defaultUrl))
-  const key = await askSecret(`API key for ${new URL(url).origin}`)
+  const key = textOf(read, 'key')?.trim() ?? (await askSecret(`API key for ${new URL(url).origin}`))
   if (key === '') throw new UsageError('The API key is missing: type it, or pass it on standard input.')
-  const profile: Profile = { url, key: checkedKey(key) }
+  const profile: Profile = { url, key: checkedKey(key, 'The key') }
   const accepted = await tryKey(profile)
   const { current, profiles } = await readProfiles()
   const isFirst = current === undefined || !Object.hasOwn(profiles, current)

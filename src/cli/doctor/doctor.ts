@@ -6,6 +6,7 @@ import { openSession, type Session } from '../toolkit/connection.ts'
 import { io, say } from '../toolkit/io.ts'
 import { type Arguments, isSet, readArguments, textOf } from '../toolkit/parse.ts'
 import { print } from '../toolkit/print.ts'
+import { findProfile } from '../toolkit/profiles.ts'
 import { harmless, isForPeople, paint, withProgress } from '../toolkit/terminal.ts'
 import { type Finding, reasonOf, skipped, wrong } from './finding.ts'
 import {
@@ -33,13 +34,33 @@ export const doctor: Runner = async (invocation) => {
 async function examine(read: Arguments): Promise<Finding[]> {
   let config: Config
   try {
-    const flags = { port: textOf(read, 'port'), host: textOf(read, 'host'), data: textOf(read, 'data') }
-    config = readConfig(flags, io().env)
+    const { env } = io()
+    const here = localPlatform(textOf(read, 'url') ?? env.QM_URL ?? (await savedUrl(read)))
+    const flags = {
+      port: textOf(read, 'port') ?? (env.QM_PORT ? undefined : here?.port),
+      host: textOf(read, 'host') ?? (env.QM_HOST ? undefined : here?.host),
+      data: textOf(read, 'data'),
+    }
+    config = readConfig(flags, env)
   } catch (error) {
     const advice = 'Correct the setting. "quartermaster up --help" lists all settings.'
     return [checkNode(), wrong('settings', `${reasonOf(error)}.`, advice)]
   }
   return [checkNode(), ...(await machine(config)), ...(await platform(read, config))]
+}
+
+const savedUrl = (read: Arguments): Promise<string | undefined> =>
+  findProfile(textOf(read, 'profile') ?? (io().env.QM_PROFILE || undefined)).then(
+    (profile) => profile?.url,
+    () => undefined,
+  )
+
+/** Where the platform listens, if its address is on this machine. */
+function localPlatform(url: string | undefined): { readonly host: string; readonly port: string } | undefined {
+  const { hostname = '', port = '', protocol } = URL.parse(url ?? '') ?? {}
+  const host = hostname.replaceAll(/[[\]]/g, '')
+  if (!/^(localhost|127\..*|::1)$/.test(host) || protocol !== 'http:') return undefined
+  return { host, port: port || '80' }
 }
 
 async function machine(config: Config): Promise<Finding[]> {

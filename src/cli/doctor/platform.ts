@@ -80,7 +80,11 @@ export async function checkUpstreams({ qm }: Session): Promise<Finding> {
       return isDown ? [`${name} (${oneLine(why).replace(/\.$/, '')})`] : []
     })
   ).flat()
-  if (down.length === 0) return fine('MCP servers', tools.length === 0 ? 'None.' : `All ${tools.length} are reachable.`)
+  if (down.length === 0)
+    return fine(
+      'MCP servers',
+      ['None.', 'The only one is reachable.'][tools.length] ?? `All ${tools.length} are reachable.`,
+    )
   return wrong(
     'MCP servers',
     `${down.length} of ${tools.length} cannot be reached: ${down.join('; ')}.`,
@@ -128,7 +132,13 @@ export async function checkKeys({ qm }: Session): Promise<Finding[]> {
   const expired = data.data.filter(({ expires_at }) => expires_at !== null && Date.parse(expires_at) < Date.now())
   const idle = data.data.filter(({ access_policy_ids }) => access_policy_ids.length === 0)
   const named = (keys: typeof data.data) => keys.map(({ name, id }) => `${oneLine(name)} (${id})`).join(', ')
-  if (expired.length + idle.length === 0) return [fine('keys', `${data.total} API keys, each with an access policy.`)]
+  if (expired.length + idle.length === 0)
+    return [
+      fine(
+        'keys',
+        data.total === 1 ? '1 API key, with an access policy.' : `${data.total} API keys, each with an access policy.`,
+      ),
+    ]
   return [
     ...(expired.length > 0
       ? [

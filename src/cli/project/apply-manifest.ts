@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { readManifest } from '../../agents/manifest/read.ts'
-import { exit, type FlagValues, UsageError } from '../toolkit/command.ts'
+import { exit, type FlagValues, InvalidFile, UsageError } from '../toolkit/command.ts'
 import { openSession } from '../toolkit/connection.ts'
 import { io, say } from '../toolkit/io.ts'
 import { isSet } from '../toolkit/parse.ts'
@@ -18,7 +18,7 @@ export async function applyManifest(
 ): Promise<number> {
   const { manifest, faults } = readManifest(text)
   if (!manifest) {
-    throw new UsageError(['The manifest is not valid:', ...faults.map((fault) => faultLine(path, fault))].join('\n'))
+    throw new InvalidFile(['The manifest is not valid:', ...faults.map((fault) => faultLine(path, fault))].join('\n'))
   }
   if (isSet(given, 'dry-run')) throw new UsageError('--dry-run is for project files. Use "quartermaster check" first.')
   const environment = { ...parseEnv(await readFile(join(dirname(path), '.env'), 'utf8').catch(() => '')), ...io().env }

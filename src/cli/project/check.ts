@@ -4,15 +4,16 @@ import { readToolReference } from '../../model/tool-reference.ts'
 import { builtIn, operations } from '../../operations/index.ts'
 import { faultsOfTool } from '../../operations/tools.ts'
 import { checkDrafts, type DraftTool } from '../../tools/workflow/offline.ts'
-import { exit, type Runner, UsageError } from '../toolkit/command.ts'
+import { exit, InvalidFile, type Runner, UsageError } from '../toolkit/command.ts'
 import { looksLikeId } from '../toolkit/find.ts'
 import { note, say } from '../toolkit/io.ts'
 import { isSet, readArguments } from '../toolkit/parse.ts'
 import { print } from '../toolkit/print.ts'
 import { harmless, isForPeople, paint } from '../toolkit/terminal.ts'
+import { counted } from './counted.ts'
 import { type Fault, type Project, readProject } from './file.ts'
 import { type Fields, identityOf, inputOf, type Kind, kinds } from './kinds.ts'
-import { checkManifest, findManifest } from './manifest.ts'
+import { checkManifest, findManifest, showsJson } from './manifest.ts'
 import { isInFile, type Reference, referencesOf } from './references.ts'
 
 export const defaultFile = 'quartermaster.yaml'
@@ -28,9 +29,9 @@ export const check: Runner = async (invocation) => {
   const elsewhere = referencesOf(project)
     .filter((one) => !isInFile(project, one) && !(one.byName && !looksLikeId(one.wanted)))
     .map(({ place, section, wanted }) => ({ line: project.lineOf(place), path: place.join('.'), section, wanted }))
-  if (!isForPeople(json)) print({ faults, unset: project.unset, elsewhere }, { json })
+  if (showsJson(faults, json)) print({ faults, unset: project.unset, elsewhere }, { json })
   else if (faults.length === 0) say(`${paint('green', '✓')} ${summaryOf(project)}`)
-  if (faults.length > 0 || isForPeople(json)) noteFaults(project, faults)
+  if (!showsJson(faults, json)) noteFaults(project, faults)
   for (const { line, path, section, wanted } of isForPeople(json) ? elsewhere : []) {
     const message = `${path}: "${wanted}" is not in this file, so it must exist on the platform under ${section}`
     note(faultLine(project, { line, message }))
@@ -44,7 +45,7 @@ export async function requireValid(project: Project): Promise<void> {
   if (project.unset.length > 0)
     throw new UsageError(`These environment variables are not set: ${project.unset.join(', ')}.`)
   if (faults.length === 0) return
-  throw new UsageError(['The file is not valid:', ...faults.map((fault) => faultLine(project, fault))].join('\n'))
+  throw new InvalidFile(['The file is not valid:', ...faults.map((fault) => faultLine(project, fault))].join('\n'))
 }
 
 function noteFaults(project: Project, faults: readonly Fault[]): void {
@@ -57,7 +58,7 @@ export const faultLine = ({ path }: Project, { line, column, message }: Fault) =
   `${path}:${line}${column === undefined ? '' : `:${column}`}: ${harmless(message)}`
 
 const summaryOf = ({ sections }: Project): string =>
-  `The file is valid: ${[...sections].map(([section, entries]) => `${entries.size} ${section}`).join(', ') || 'it is empty'}.`
+  `The file is valid: ${[...sections].map(([section, entries]) => counted(entries.size, section)).join(', ') || 'it is empty'}.`
 
 async function allFaults(project: Project): Promise<Fault[]> {
   const entries = kinds.flatMap((kind) => {

@@ -5,6 +5,7 @@ import { exit } from '../toolkit/command.ts'
 import { note, say } from '../toolkit/io.ts'
 import { print } from '../toolkit/print.ts'
 import { harmless, isForPeople, paint } from '../toolkit/terminal.ts'
+import { counted } from './counted.ts'
 
 export interface ManifestFile {
   readonly path: string
@@ -31,15 +32,23 @@ function parsed(text: string): unknown {
 export const faultLine = (path: string, { line, column, path: at, message }: ManifestFault): string =>
   `${path}:${line}:${column}: ${harmless(at === '' ? message : `${at}: ${message}`)}`
 
+/** Faults are lines, as compilers print them, unless JSON is asked for. So they are printed once, also in a pipe. */
+export const showsJson = (faults: readonly unknown[], json: boolean): boolean =>
+  json || (faults.length === 0 && !isForPeople(json))
+
 export function checkManifest({ path, text }: ManifestFile, json: boolean): number {
   const { manifest, faults } = readManifest(text)
-  if (!isForPeople(json)) print({ faults, valid: faults.length === 0 }, { json })
+  if (showsJson(faults, json)) print({ faults, valid: faults.length === 0 }, { json })
   else if (manifest) {
     const { mcps, context } = manifest.agent_config
     const { policies, routines } = context
-    const counts = `${mcps.length} servers, ${policies.length} policies, ${routines.length} routines`
+    const counts = [
+      counted(mcps.length, 'servers'),
+      counted(policies.length, 'policies'),
+      counted(routines.length, 'routines'),
+    ].join(', ')
     say(`${paint('green', '✓')} The manifest is valid: ${manifest.id} has ${counts}.`)
   }
-  if (isForPeople(json) || faults.length > 0) for (const fault of faults) note(faultLine(path, fault))
+  if (!showsJson(faults, json)) for (const fault of faults) note(faultLine(path, fault))
   return faults.length > 0 ? exit.refused : exit.ok
 }

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../sdk/send.ts'
 
 /**
  * How the value of a flag is parsed. `text` is used unchanged; the others are parsed as JSON. In a `text or null`, `null`
- * clears the field. A `list` of text can be a JSON array or the flag repeated. A `flag` without a value is true.
+ * clears the field. A `list` of text can be a JSON array, names with commas, or the flag repeated. A `flag` without a value is true.
  */
 export type Reading = 'text' | 'text or null' | 'flag' | 'list' | 'JSON or text' | 'JSON'
 
@@ -13,6 +13,8 @@ export interface Described {
   readonly required?: boolean
   readonly default?: string
   readonly description?: string
+  /** Whether it is an object with any keys, whose values are text. */
+  readonly texts?: boolean
 }
 
 export interface Field extends Described {
@@ -63,6 +65,8 @@ export interface CustomCommand {
   readonly replaces?: readonly string[]
   /** Loads the implementation only when the command runs, to keep start-up fast. */
   load(): Promise<Runner>
+  /** Loads the implementation of `--help`, for a command whose help depends on its arguments. */
+  loadHelp?(): Promise<Runner>
 }
 
 /** The values of each flag that was given, by the flag's name. A switch has the value `true` or `false`. */
@@ -84,6 +88,9 @@ export const exit = { ok: 0, refused: 1, misused: 2, unreachable: 3, waiting: 4,
 
 /** A mistake in the command's arguments. Reported in a line or two, with exit code 2. */
 export class UsageError extends Error {}
+
+/** A file that was read has faults. Reported without usage lines, with exit code 1. */
+export class InvalidFile extends Error {}
 
 /** The user pressed Ctrl-C. */
 export class Interrupted extends Error {}

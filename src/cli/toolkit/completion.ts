@@ -3,8 +3,9 @@ import { commands } from '../generated.ts'
 import { customCommands, shownCommands } from '../registry.ts'
 import { type Command, type CustomCommand, exit, type Flag } from './command.ts'
 import { connectionOf } from './connection.ts'
-import { choicesIn, commonFlags, flagOf } from './flags.ts'
+import { flagsOf as allFlagsOf, choicesIn } from './flags.ts'
 import { say } from './io.ts'
+import { groups } from './overview.ts'
 import { readProfiles } from './profiles.ts'
 
 /** Prints the possible completions of the last word, one per line. */
@@ -21,7 +22,7 @@ async function candidates(words: readonly string[]): Promise<readonly string[]> 
   const [name = '', ...rest] = words
   const all = [...customCommands, ...shownCommands].map((command) => command.name)
   if (rest.length === 0) return [...all, 'help', 'version']
-  if (name === 'help') return all
+  if (name === 'help') return [...all, ...groups, '--all']
   const custom = customCommands.find((one) => one.name === name)
   const flags = custom ? custom.flags : flagsOf(commands.find((one) => one.name === name))
   const typed = rest.at(-1) ?? ''
@@ -34,15 +35,10 @@ async function candidates(words: readonly string[]): Promise<readonly string[]> 
 
 /** The flags of a generated command, with the values that its fields may have. */
 const flagsOf = (command: Command | undefined): readonly Flag[] =>
-  command
-    ? [
-        ...command.fields.map((field): Flag => {
-          const choices = choicesIn(field)
-          return { name: flagOf(field), value: field.type, help: '', ...(choices.length > 0 && { choices }) }
-        }),
-        ...commonFlags(command),
-      ]
-    : []
+  (command ? allFlagsOf(command) : []).map((flag) => {
+    const choices = flag.choices ?? choicesIn({ type: flag.value ?? '' })
+    return choices.length > 0 ? { ...flag, choices } : flag
+  })
 
 async function valuesOf({ name, choices }: Flag): Promise<readonly string[]> {
   if (choices) return choices

@@ -6,6 +6,7 @@ import type { Connection } from '../../sdk/send.ts'
 import { exit, type FlagValues, UsageError } from './command.ts'
 import { io, note } from './io.ts'
 import { findProfile } from './profiles.ts'
+import { withCommands } from './routes.ts'
 import { harmless } from './terminal.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
@@ -30,7 +31,8 @@ export async function connectionOf(given: FlagValues): Promise<KeyConnection> {
   if (token === '') {
     throw new UsageError('No API key. Pass --key, set QM_KEY, or save one with "quartermaster login".')
   }
-  return withHeaders({ baseUrl, token: checkedKey(token) })
+  const source = given.has('key') ? '--key' : explicit.key ? 'QM_KEY' : 'The saved key'
+  return withHeaders({ baseUrl, token: checkedKey(token, source) })
 }
 
 export function checkedUrl(url: string): string {
@@ -38,7 +40,14 @@ export function checkedUrl(url: string): string {
   throw new UsageError(`--url or QM_URL must be a URL like ${defaultUrl}.`)
 }
 
-export function checkedKey(key: string): string {
+const isPlaceholder = (key: string): boolean => /^sk_(…|\.+)/.test(key)
+
+export function checkedKey(key: string, source: string): string {
+  if (isPlaceholder(key)) {
+    throw new UsageError(
+      `${source} is still the placeholder sk_… from the guide. Use the key that the first start printed.`,
+    )
+  }
   // fetch would throw an error that contains the key.
   if (/^[\x21-\x7e]+$/.test(key)) return key
   throw new UsageError('The API key contains an invalid character.')
@@ -98,7 +107,7 @@ function excerpt(body: unknown): string {
 
 /** Prints an error. Returns the exit code. */
 export function report({ code, message, details }: Refused['error'], baseUrl: string | undefined): number {
-  note(`quartermaster: ${code}: ${harmless(message)}`)
+  note(`quartermaster: ${code}: ${harmless(withCommands(message))}`)
   const body = details?.tool_response_body
   if (body !== undefined) note(`Response of the tool's URL: ${excerpt(body)}`)
   if (code !== 'NETWORK') return exit.refused

@@ -1,5 +1,6 @@
 import type { Command, Field, Flag, FlagValues } from './command.ts'
 import { parseArguments } from './parse.ts'
+import { type PartFlag, partFlags, partFlagsIn } from './parts.ts'
 
 /** For every command that connects to a platform. */
 export const platformFlags: readonly Flag[] = [
@@ -53,17 +54,28 @@ export function commonFlags({ fields, accepts, answers, route }: Command): Flag[
 /** `project_id` as `project-id`. */
 export const flagOf = ({ name }: Pick<Field, 'name'>): string => name.replaceAll('_', '-')
 
-/** All flags of a generated command. */
-export const flagsOf = (command: Command): Flag[] => [
-  ...command.fields.map((field) => ({
-    name: flagOf(field),
-    value: field.type,
-    help: field.description ?? '',
-    optional: field.reads === 'flag',
-    repeats: field.reads === 'list',
-  })),
+/** All flags of a generated command, with those for parts of objects. */
+export const flagsOf = (command: Command, parts: readonly PartFlag[] = partFlags(command)): Flag[] => [
+  ...command.fields.map((field) => flagFor(flagOf(field), field)),
+  ...parts.map((part) => flagFor(part.flag, part)),
   ...commonFlags(command),
 ]
+
+const flagFor = (name: string, field: Field): Flag => ({
+  name,
+  value: field.type,
+  help: field.description ?? '',
+  optional: field.reads === 'flag',
+  repeats: field.reads === 'list' || keyOfItems(field) !== undefined,
+})
+
+/** The key that names the objects in a list, if each needs only that one: `slug` of the apps of a server. */
+export function keyOfItems({ name, type, parts = [] }: Field): string | undefined {
+  if (!type.split(' | ').includes('object[]')) return undefined
+  const required = parts.filter((part) => part.required && part.name.lastIndexOf('[]') === name.length)
+  const key = required.length === 1 && required[0]?.type === 'string' ? required[0].name.slice(name.length + 3) : ''
+  return ['slug', 'id', 'name'].includes(key) ? key : undefined
+}
 
 /** The values that a field may have, from its type: `"a" | "b"`. */
 export const choicesIn = ({ type }: Pick<Field, 'type'>): string[] =>
@@ -71,4 +83,7 @@ export const choicesIn = ({ type }: Pick<Field, 'type'>): string[] =>
 
 /** Parses the arguments of a generated command. */
 export const readFlags = (command: Command, args: readonly string[]): FlagValues =>
-  parseArguments(flagsOf(command), args, { most: 0, hint: ' Give values with flags: --name value.' }).given
+  parseArguments(flagsOf(command, partFlagsIn(command, args)), args, {
+    most: 0,
+    hint: ' Give values with flags: --name value.',
+  }).given

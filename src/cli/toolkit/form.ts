@@ -14,6 +14,7 @@ export interface Schema {
   readonly items?: Schema
   readonly description?: string
   readonly default?: unknown
+  readonly examples?: readonly unknown[]
 }
 
 export type Input = Record<string, unknown>
@@ -55,6 +56,23 @@ export async function readToolArguments(
   }
   return { input, given: new Map([...given].filter(([name]) => own.some((flag) => flag.name === name))) }
 }
+
+/** One argument of a tool, for help. */
+export interface ToolArgument {
+  readonly flag: string
+  readonly schema: Schema
+  readonly isRequired: boolean
+}
+
+/** The arguments of a tool, the required ones first. */
+export const argumentsOf = (schema: Schema | undefined): ToolArgument[] =>
+  (schema?.properties ? propertiesOf(schema, [], []) : [])
+    .map(({ name, property, flag }) => ({
+      flag: flag.name,
+      schema: property ?? {},
+      isRequired: schema?.required?.includes(name) ?? false,
+    }))
+    .sort((a, b) => Number(b.isRequired) - Number(a.isRequired))
 
 interface Property {
   readonly name: string

@@ -1,14 +1,14 @@
-import { customCommands, replacementOf, shownCommands } from '../registry.ts'
+import { replacementOf } from '../registry.ts'
 import type { Command, CustomCommand, Described, Flag } from './command.ts'
 import { exampleOf } from './example.ts'
-import { commonFlags, flagOf, globalFlags } from './flags.ts'
+import { commonFlags, flagOf } from './flags.ts'
 import { io } from './io.ts'
 import { columnsOf, paint } from './terminal.ts'
 
-type Lines = readonly (readonly [left: string, right: string])[]
+export type Lines = readonly (readonly [left: string, right: string])[]
 
 /** Two columns. A left entry that is too wide gets a line of its own. */
-function columns(lines: Lines): string {
+export function columns(lines: Lines): string {
   const terminal = io().stdout.isTTY ? columnsOf(io().stdout) : undefined
   const most = terminal === undefined || terminal >= 100 ? 34 : 30
   const width = Math.min(most, Math.max(...lines.map(([left]) => left.length)))
@@ -35,36 +35,9 @@ function wrapLines(text: string, width: number): string[] {
   return lines
 }
 
-/** All commands: first the hand-written ones, then the generated ones by module. */
-export function overview(version: string): string {
-  const modules = [...Map.groupBy(shownCommands, ({ module }) => module)]
-  const width = Math.max(...shownCommands.map(({ name }) => name.length))
-  const list = (lines: Lines) => columns(lines.map(([left, right]) => [left.padEnd(width), right]))
-  return [
-    `Quartermaster ${version}: a tool platform for AI agents`,
-    'Usage: quartermaster <command> [flags]',
-    list([
-      ...customCommands.map(({ name, summary }) => [name, summary] as const),
-      ['help', 'Show this help, or the help of a command: quartermaster help create-tool'],
-      ['version', 'Print the version'],
-    ]),
-    ...modules.map(([name, members]) => `${heading(name)}\n${list(members.map((one) => [one.name, one.summary]))}`),
-    `${heading('Common flags')} (before or after the command)\n${columns(globalFlags.map(flagLine))}`,
-    sourcesText,
-    `${heading('Exit codes')}\n${columns([
-      ['0', 'Success'],
-      ['1', 'The platform returned an error, the tool failed, or problems were found'],
-      ['2', 'Wrong usage; nothing was changed'],
-      ['3', 'The platform could not be reached, or a stream was interrupted'],
-      ['4', 'Waiting for approval or input'],
-      ['130', 'Interrupted with Ctrl-C'],
-    ])}`,
-  ].join('\n\n')
-}
+export const sourcesText = 'A value may be @file to read a file, or - to read standard input.'
 
-const sourcesText = 'A value may be @file to read a file, or - to read standard input.'
-
-const heading = (text: string) => paint('bold', text)
+export const heading = (text: string) => paint('bold', text)
 
 /** The help of a hand-written command. */
 export function describeCustom(command: CustomCommand): string {
@@ -81,23 +54,23 @@ export function describeCustom(command: CustomCommand): string {
 export const usageOfCustom = ({ name, usage: ways }: CustomCommand): string =>
   ways.map((way, at) => `${at === 0 ? 'Usage:' : '      '} quartermaster ${`${name} ${way}`.trim()}`).join('\n')
 
-const flagLine = ({ name, short, value, help, choices }: Flag) => {
+export const flagLine = ({ name, short, value, help, choices }: Flag) => {
   const long = short ? `-${short}, --${name}` : `--${name}`
   return [value ? `${long} <${choices?.join('|') ?? value}>` : long, help] as const
 }
 
-const examplesText = (examples: readonly string[]) =>
+export const examplesText = (examples: readonly string[]) =>
   [heading(examples.length === 1 ? 'Example' : 'Examples'), ...examples.map((one) => indented(one))].join('\n')
 
 const indented = (text: string) => text.replaceAll(/^/gm, '  ')
 
 /** Wraps a paragraph to the terminal's width, at most 100 columns. */
-const wrapped = (text: string): string => wrapLines(text, Math.min(100, columnsOf(io().stdout))).join('\n')
+export const wrapped = (text: string): string => wrapLines(text, Math.min(100, columnsOf(io().stdout))).join('\n')
 
 /** The help of a generated command. */
 export function describeCommand(command: Command): string {
   const fields = command.fields.flatMap((field): Lines => {
-    const parts = (field.parts ?? []).map((part) => [`  ${part.name} ${shape(part)}`, notes(part)] as const)
+    const parts = (field.parts ?? []).map((part) => [`  ${partName(part)} ${shape(part)}`, notes(part)] as const)
     return [[`--${flagOf(field)} ${shape(field)}`, notes(field)], ...parts]
   })
   const common = commonFlags(command).map(flagLine)
@@ -114,6 +87,9 @@ export function describeCommand(command: Command): string {
     examplesText([exampleOf(command)]),
   ].join('\n\n')
 }
+
+/** Parts of an object are flags, too. Those of the objects in a list are given as JSON. */
+const partName = ({ name }: Described): string => (name.includes('[]') ? name : `--${flagOf({ name })}`)
 
 export function usage(command: Command): string {
   const required = command.fields

@@ -7,6 +7,7 @@ import { send } from '../../sdk/send.ts'
 import type { ServerEvent } from '../../sdk/streams.ts'
 import { type Command, exit, type FlagValues, UsageError } from './command.ts'
 import { connectionOf, Refused, report } from './connection.ts'
+import { printDone } from './done.ts'
 import { flagOf } from './flags.ts'
 import { io, say } from './io.ts'
 import { isSet } from './parse.ts'
@@ -31,7 +32,8 @@ export async function runOperation(command: Command, given: FlagValues, globals:
   try {
     if (command.answers === 'bytes') await save(data as ReadableStream<Uint8Array>, common.get('output')?.[0])
     else if (command.answers === 'events') await watch(data as AsyncIterable<ServerEvent<unknown>>)
-    else if (response.status !== 204) {
+    else if (response.status === 204) return printDone(command, given, isSet(common, 'json'))
+    else {
       const field = common.get('field')?.[0]
       if (field !== undefined) return printField(data, field)
       // A tool's output has no known fields, so it is never shown as a table.

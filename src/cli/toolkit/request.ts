@@ -2,16 +2,27 @@ import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Request } from '../../sdk/send.ts'
 import { type Command, type Field, type FlagValues, UsageError } from './command.ts'
-import { flagOf } from './flags.ts'
+import { flagOf, keyOfItems } from './flags.ts'
 import { io } from './io.ts'
+import { partFlagsIn, withParts } from './parts.ts'
 
 /** Sorts the flags into the path, the query and the body of the request. */
 export async function requestOf(command: Command, given: FlagValues): Promise<Request> {
-  const texts = await readSources(command, given)
+  const dotted = partFlagsIn(
+    command,
+    [...given.keys()].map((name) => `--${name}`),
+  )
+  const texts = await readSources([...command.fields.map(flagOf), ...dotted.map(({ flag }) => flag)], given)
   const parts: Record<Field['where'], Record<string, unknown>> = { path: {}, query: {}, body: bodyOf(texts) }
   for (const field of command.fields) {
     const values = texts.get(flagOf(field))
-    if (values) parts[field.where][field.name] = readValue(field, values)
+    if (values) parts[field.where][field.name] = readValue(field, flagOf(field), values)
+  }
+  for (const where of ['query', 'body'] as const) {
+    const here = dotted.filter((part) => part.where === where)
+    parts[where] = withParts(parts[where], here, texts, readValue)
+  }
+  for (const field of command.fields) {
     if (field.where === 'path' && parts.path[field.name] === '') throw new UsageError(`--${flagOf(field)} is empty.`)
     if (field.required && parts[field.where][field.name] === undefined) {
       throw new UsageError(`--${flagOf(field)} is missing.`)
@@ -30,8 +41,8 @@ export async function requestOf(command: Command, given: FlagValues): Promise<Re
 }
 
 /** Resolves `@file` to the file's content and `-` to standard input. `@@` is a literal at sign. */
-export async function readSources({ fields }: Command, given: FlagValues): Promise<Map<string, string[]>> {
-  const sources = new Set(['body', ...fields.map(flagOf)])
+async function readSources(flags: readonly string[], given: FlagValues): Promise<Map<string, string[]>> {
+  const sources = new Set(['body', ...flags])
   const result = new Map<string, string[]>()
   let usedBy: string | undefined
   for (const [name, values] of given) {
@@ -77,16 +88,17 @@ export function parseObject(flag: string, text: string): Record<string, unknown>
   throw new UsageError(`--${flag} must be a JSON object.`)
 }
 
-function readValue(field: Field, texts: readonly string[]): unknown {
-  const flag = flagOf(field)
+function readValue(field: Field, flag: string, texts: readonly string[]): unknown {
   const [text = ''] = texts
+  const key = keyOfItems(field)
+  if (key !== undefined) return readItems(key, flag, texts)
   switch (field.reads) {
     case 'text':
       return text
     case 'text or null':
       return text === 'null' ? null : text
     case 'list':
-      return texts.length === 1 && /^\s*(\[|null\s*$)/.test(text) ? parse(flag, text) : texts
+      return isJsonList(texts) ? parse(flag, text) : field.name.endsWith('args') ? texts : texts.flatMap(namesIn)
     case 'JSON or text':
       return tryParse(text) ?? text
     case 'flag': {
@@ -97,6 +109,18 @@ function readValue(field: Field, texts: readonly string[]): unknown {
     default:
       return /^(number|integer)\b/.test(field.type) ? toNumber(flag, text) : parse(flag, text)
   }
+}
+
+const isJsonList = (texts: readonly string[]): boolean => texts.length === 1 && /^\s*(\[|null\s*$)/.test(texts[0] ?? '')
+
+/** Splits `crm,billing`. A comma in a sentence is part of the text. */
+const namesIn = (text: string): string[] => (/^[\w.:*/@-]+(,[\w.:*/@-]+)+$/.test(text) ? text.split(',') : [text])
+
+/** A list of objects, as JSON or by the key that names them. */
+function readItems(key: string, flag: string, texts: readonly string[]): unknown {
+  if (isJsonList(texts)) return parse(flag, texts[0] ?? '')
+  const isJson = (text: string) => /^\s*\{/.test(text)
+  return texts.flatMap((text) => (isJson(text) ? [parse(flag, text)] : namesIn(text).map((name) => ({ [key]: name }))))
 }
 
 function toNumber(flag: string, text: string): unknown {
