@@ -16,8 +16,8 @@ export default defineConfig({
     isolate: false,
     restoreMocks: true,
     sequence: { sequencer: LongestFirst },
-    // Tests mostly wait, so the default, which leaves one core free, would be half as fast on two cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Tests mostly wait for other processes, so two cores can run three files at a time.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 30_000,

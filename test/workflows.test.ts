@@ -143,6 +143,7 @@ test('the caller needs permission for every step, and the level is that of the l
   )
 
   const denied = await platform.post(`/tools/${tool.id}/call`, { input: { email: 'a@x.test' } }, { key })
+  expect(service.received).toEqual([])
   const before = (await platform.get(`/tools/${tool.id}/actions`)).body.data[0]
   await platform.patch(`/tools/${restricted.id}`, { level: 'restricted' })
   const after = (await platform.get(`/tools/${tool.id}/actions`)).body.data[0]
