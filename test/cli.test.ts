@@ -114,6 +114,13 @@ describe('help', () => {
     },
   )
 
+  test('of import says that operations are selected by name', async () => {
+    const { stdout } = await runCli(['import', '--help'])
+
+    expect(stdout).toMatch(/--operation <name> +OpenAPI: only operations with this name/)
+    expect(stdout).toMatch(/--exclude-operation <name> +OpenAPI: no operations with this name/)
+  })
+
   test('of up lists the settings of the platform', async () => {
     const { code, stdout } = await runCli(['up', '--help'])
 
