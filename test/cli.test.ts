@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../src/cli/generated.ts'
 import { customCommands, replacementOf } from '../src/cli/registry.ts'
@@ -11,6 +14,8 @@ import { operations } from '../src/operations/index.ts'
 import { as, closedAddress, runCli, runProgram, spawnCli, startListening } from './clients.ts'
 import { importGraph } from './import-graph.ts'
 import { adminKey, startService } from './kit.ts'
+
+const exec = promisify(execFile)
 
 /** A temporary folder with these files. */
 async function folderWith(
@@ -109,6 +114,13 @@ describe('help', () => {
     },
   )
 
+  test('of import says that operations are selected by name', async () => {
+    const { stdout } = await runCli(['import', '--help'])
+
+    expect(stdout).toMatch(/--operation <name> +OpenAPI: only operations with this name/)
+    expect(stdout).toMatch(/--exclude-operation <name> +OpenAPI: no operations with this name/)
+  })
+
   test('of up lists the settings of the platform', async () => {
     const { code, stdout } = await runCli(['up', '--help'])
 
@@ -144,6 +156,21 @@ describe('the installed program', () => {
 
     expect(fine).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' })
     expect(wrong).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('Unknown command "creat-tool"') })
+  })
+
+  test('runs in any folder after the command of the README', async () => {
+    await using elsewhere = await folderWith({})
+    const prefix = elsewhere.at('global')
+    const root = fileURLToPath(new URL('..', import.meta.url))
+    const readme = await readFile(join(root, 'README.md'), 'utf8')
+    const [command = ''] = /npm install --global \./.exec(readme) ?? []
+    const path = `${dirname(process.execPath)}:${process.env.PATH}`
+
+    // The scripts only build what is built already.
+    await exec('bash', ['-c', `${command} --prefix ${prefix} --ignore-scripts --no-audit --no-fund`], { cwd: root })
+    const ran = await exec(join(prefix, 'bin/qm'), ['version'], { cwd: tmpdir(), env: { PATH: path } })
+
+    expect(ran.stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
   test('ends quietly when the reader of its output stops reading', async () => {

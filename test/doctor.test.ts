@@ -7,6 +7,7 @@ import { as, closedAddress, runCli, runProgram, startListening } from './clients
 import { startService } from './kit.ts'
 import { startProcess } from './process.ts'
 import { runOnTerminal } from './terminal.ts'
+import { startUpstream } from './upstream.ts'
 
 interface Finding {
   check: string
@@ -162,6 +163,17 @@ describe('doctor finds', () => {
     const result = await examine({ ...as(platform.url), ...options }, runProgram)
 
     expect(result).toMatchObject(found('clock', /differ by (59\d|60\d) s/))
+  })
+
+  test('one reachable MCP server, without a plural', async () => {
+    await using platform = await startListening()
+    await using upstream = await startUpstream()
+    await platform.post('/tools', { name: 'echo', type: 'mcp', mcp: { url: upstream.url } })
+
+    const { wrong, findings } = await examine(as(platform.url))
+
+    expect(wrong).toEqual([])
+    expect(findings.find(({ check }) => check === 'MCP servers')?.what).toBe('The only one is reachable.')
   })
 
   test('an unreachable MCP server', async () => {

@@ -1,7 +1,7 @@
 import { version } from '../home.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { commands } from './generated.ts'
-import { customCommands, shownCommands } from './registry.ts'
+import { customCommands, replacementOf, shownCommands } from './registry.ts'
 import { type CustomCommand, exit, type FlagValues, Interrupted, InvalidFile, UsageError } from './toolkit/command.ts'
 import { Refused, report } from './toolkit/connection.ts'
 import { globalFlags, readFlags } from './toolkit/flags.ts'
@@ -76,7 +76,7 @@ async function help(name: string | undefined): Promise<number> {
   const custom = customCommands.find((one) => one.name === name)
   if (custom || group.length > 0) return print([...(custom ? [describeCustom(custom)] : []), ...group].join('\n\n'))
   const command = commands.find((one) => one.name === name)
-  return command ? print(describeCommand(command)) : unknown(name)
+  return command ? print(describeCommand(command, replacementOf(command.name))) : unknown(name)
 }
 
 function unknown(name: string): number {

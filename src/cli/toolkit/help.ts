@@ -1,4 +1,3 @@
-import { replacementOf } from '../registry.ts'
 import type { Command, CustomCommand, Described, Flag } from './command.ts'
 import { exampleOf } from './example.ts'
 import { commonFlags, flagOf } from './flags.ts'
@@ -67,15 +66,14 @@ const indented = (text: string) => text.replaceAll(/^/gm, '  ')
 /** Wraps a paragraph to the terminal's width, at most 100 columns. */
 export const wrapped = (text: string): string => wrapLines(text, Math.min(100, columnsOf(io().stdout))).join('\n')
 
-/** The help of a generated command. */
-export function describeCommand(command: Command): string {
+/** The help of a generated command, with the hand-written one that does the same, if there is one. */
+export function describeCommand(command: Command, replacement: string | undefined): string {
   const fields = command.fields.flatMap((field): Lines => {
     const parts = (field.parts ?? []).map((part) => [`  ${partName(part)} ${shape(part)}`, notes(part)] as const)
     return [[`--${flagOf(field)} ${shape(field)}`, notes(field)], ...parts]
   })
   const common = commonFlags(command).map(flagLine)
   const [method, path] = command.route.split(' ')
-  const replacement = replacementOf(command.name)
   return [
     `${command.summary}.`,
     ...(replacement ? [`"quartermaster ${replacement}" does the same, and is easier to use.`] : []),

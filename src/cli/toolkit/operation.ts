@@ -70,7 +70,10 @@ async function openUpload(given: FlagValues): Promise<globalThis.ReadableStream<
   const handle = await open(path).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`--file: cannot read ${path} (${error.code}).`)
   })
-  if ((await handle.stat()).isDirectory()) throw new UsageError(`--file: ${path} is a folder.`)
+  if ((await handle.stat()).isDirectory()) {
+    await handle.close()
+    throw new UsageError(`--file: ${path} is a folder.`)
+  }
   return Readable.toWeb(handle.createReadStream()) as globalThis.ReadableStream<Uint8Array>
 }
 
