@@ -28,7 +28,7 @@ export type Place = readonly [
 ]
 
 const program = new URL('echoing-program.ts', import.meta.url).pathname
-const parameters = { type: 'object', properties: {} }
+const parameters = { type: 'object', properties: { path: { type: 'string' } } }
 const http = (name: string, url: string, more: object = {}, tool: object = {}) => ({
   name,
   parameters,

@@ -232,7 +232,7 @@ describe('check', () => {
 `,
     })
 
-    const { code, stdout } = await runCli(['check', home.at('q.yaml')])
+    const { code, stdout } = await runCli(['check', home.at('q.yaml'), '--json'])
 
     const { faults } = JSON.parse(stdout) as { faults: { line: number; message: string }[] }
     expect(code).toBe(1)

@@ -140,6 +140,8 @@ test('the form of an http tool has its method, headers and input', async () => {
   await page.getByRole('button', { name: 'Add a header' }).click()
   await page.getByLabel('Headers: name 1').fill('X-Team')
   await page.getByLabel('Headers: value 1').fill('support')
+  await page.getByRole('button', { name: 'Add a field' }).click()
+  await page.getByLabel('Field 1: name').fill('city')
   await create(page)
   await page.getByRole('heading', { name: 'weather' }).waitFor()
   await page.getByText('PUT https://api.example.com/{city}').waitFor()
@@ -150,7 +152,7 @@ test('the form of an http tool has its method, headers and input', async () => {
 
   expect(await find('weather')).toMatchObject({
     execute: { url: 'https://api.example.com/{city}', method: 'PUT' },
-    parameters: { type: 'object', properties: {} },
+    parameters: { type: 'object', properties: { city: { type: 'string' } } },
   })
   expect((await find('weather')).execute).not.toHaveProperty('headers')
   expect(complaints).toEqual([])

@@ -179,7 +179,7 @@ describe('a secret in a URL or in program arguments', () => {
     await using platform = await startPlatform({ QM_ALLOW_STDIO: 'true' })
     const web = await register(platform, {
       name: 'web',
-      parameters: {},
+      parameters: { properties: { city: {} } },
       execute: { url: `https://api.example.com/v1/{city}?key=${query}&units={units}` },
     })
     const mcp = await register(platform, {

@@ -130,12 +130,14 @@ async function take(turn: Turn, id: string, ask: Client): Promise<SessionEvent[]
     : await ask('POST', `/sessions/${id}/messages`, { message: turn.customer })
   if (sent.status >= 300) throw new Error(errorIn(sent.body))
   const from = Number(sent.body.offset)
-  for (let next = from; ; ) {
+  const read = async () =>
+    (await ask('GET', `/sessions/${id}/events?min_offset=${from}&limit=1000`)).body.data as SessionEvent[]
+  for (;;) {
+    // Before the status: a turn that ends in between has events that are not in the list yet.
+    const events = await read()
     const { body } = await ask('GET', `/sessions/${id}`)
-    const all = await ask('GET', `/sessions/${id}/events?min_offset=${from}&limit=1000`)
-    const events = all.body.data as SessionEvent[]
-    if (body.status === 'ready') return events
-    next = Number(events.at(-1)?.offset ?? next) + 1
+    if (body.status === 'ready') return read()
+    const next = Number(events.at(-1)?.offset ?? from) + 1
     await ask('GET', `/sessions/${id}/events?min_offset=${next}&wait_for_data=10`)
   }
 }

@@ -67,8 +67,8 @@ export const migrations: Readonly<Record<string, MigrationStep>> = {
   '2026-12-04-mcp-pass-through': mcpPassThrough.up,
   '2026-12-05-modes': modes.up,
   '2026-12-06-resolve-tokens': resolveTokens.up,
+  '2026-12-10-identity-providers': identityProviders.up,
   '2026-12-11-session-webhooks': sessionWebhooks.up,
   '2026-12-13-workflow-events': workflowEvents.up,
   '2026-12-14-modes': moreModes.up,
-  '2026-12-10-identity-providers': identityProviders.up,
 }
