@@ -20,8 +20,8 @@ export function execute(
   deps: ToolDeps,
 ): Promise<Output | Waiting> {
   const { redactor } = call.entry.filled
-  const isPlain = redactor.isEmpty && (authorization === undefined || authorization.redactors.length === 0)
-  return isPlain ? run(call, authorization, deps) : redacted(call, authorization, deps)
+  const hasNoSecrets = redactor.isEmpty && (authorization === undefined || authorization.redactors.length === 0)
+  return hasNoSecrets ? run(call, authorization, deps) : redacted(call, authorization, deps)
 }
 
 async function redacted(

@@ -208,9 +208,9 @@ export class CallRecord {
 
 /** Text that every database accepts: no lone surrogates, no NUL, and of limited length. */
 const plain = (text: string | null): string | null =>
-  text === null || isPlain(text) ? text : wholeSlice(text.toWellFormed().replaceAll('\0', ''), 200)
+  text === null || isStorable(text) ? text : wholeSlice(text.toWellFormed().replaceAll('\0', ''), 200)
 
-const isPlain = (text: string): boolean => text.length <= 200 && text.isWellFormed() && !text.includes('\0')
+const isStorable = (text: string): boolean => text.length <= 200 && text.isWellFormed() && !text.includes('\0')
 
 /** Truncates to a number of bytes, never inside a character. */
 function capped(text: string, limit: number): { text: string; truncated: 0 | 1 } {

@@ -12,11 +12,12 @@ export function toJson(value: unknown, budget: Meter): Json | undefined {
   if (value instanceof Date) return value.toISOString()
   if (Array.isArray(value)) return value.map((item) => toJson(item, budget) ?? null)
   if (value instanceof Map) return fieldsOf([...value], budget)
-  if (typeof value === 'object' && value !== null && isPlain(value)) return fieldsOf(Object.entries(value), budget)
+  if (typeof value === 'object' && value !== null && isPlainObject(value))
+    return fieldsOf(Object.entries(value), budget)
   throw new Error(`it returned a ${nameOf(value)}, which is not JSON: convert it with string()`)
 }
 
-const isPlain = (value: object) => [Object.prototype, null].includes(Object.getPrototypeOf(value))
+const isPlainObject = (value: object) => [Object.prototype, null].includes(Object.getPrototypeOf(value))
 
 const nameOf = (value: unknown) => (value as object | undefined)?.constructor?.name ?? typeof value
 

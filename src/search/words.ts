@@ -62,11 +62,11 @@ export function stem(word: string): string {
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
-const isPlain = /^[\x00-\x7f]*$/
+const isAscii = /^[\x00-\x7f]*$/
 
 /** The words of a text in lower case, unstemmed. `getAllContacts` and `get_all_contacts` give the same words. */
 export function splitWords(text: string): string[] {
-  if (isPlain.test(text)) return splitPlain(text)
+  if (isAscii.test(text)) return splitPlain(text)
   return spaced(text)
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
@@ -103,7 +103,7 @@ function splitPlain(text: string): string[] {
 /** An identifier with spaces between its words, without accents. */
 export function spaced(text: string): string {
   // Most texts are ASCII, and this path takes a third of the time.
-  if (isPlain.test(text)) {
+  if (isAscii.test(text)) {
     return text
       .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
       .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')

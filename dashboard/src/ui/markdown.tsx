@@ -63,9 +63,9 @@ function blocks(text: string, depth: number): ReactNode[] {
       const rows = take((next) => next.includes('|'))
       result.push(<TableBlock key={key} rows={rows} />)
     } else {
-      const isPlain = (next: string) =>
+      const isText = (next: string) =>
         next.trim() !== '' && !/^(#{1,6}\s|>|\s*(```|~~~))/.test(next) && !item.test(next)
-      const paragraph = take(isPlain)
+      const paragraph = take(isText)
       // A line that only looks like the start of another block is text.
       result.push(<p key={key}>{inline((paragraph.length > 0 ? paragraph : [lines[at++] as string]).join('\n'))}</p>)
     }

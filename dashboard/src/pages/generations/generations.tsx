@@ -82,7 +82,7 @@ export function Generations() {
                   : 'No agent has run yet. Open an agent and chat with it.'}
               </Empty>
             ) : (
-              <Found generations={data} agents={agents} />
+              <GenerationTable generations={data} agents={agents} />
             )}
             {total > pageSize && (
               <div className="mt-3 flex items-center justify-between gap-2 text-sm text-soft">
@@ -107,7 +107,7 @@ export function Generations() {
 export const nameOf = (agentId: string, agents: readonly Agent[]): string =>
   agents.find(({ id }) => id === agentId)?.name ?? agentId
 
-const Found = ({ generations, agents }: { generations: readonly Generation[]; agents: readonly Agent[] }) => (
+const GenerationTable = ({ generations, agents }: { generations: readonly Generation[]; agents: readonly Agent[] }) => (
   <Panel flush>
     <Table
       label="Generations"

@@ -82,7 +82,7 @@ export function Tools() {
                   ))}
                 </select>
               </search>
-              <Found tools={all.filter((tool) => (type === '' || tool.type === type) && fits(tool, text))} />
+              <ToolTable tools={all.filter((tool) => (type === '' || tool.type === type) && fits(tool, text))} />
             </>
           )
         }
@@ -98,7 +98,7 @@ const fits = ({ name, app, description, type }: Tool, text: string) =>
     .split(/\s+/)
     .every((word) => `${name} ${app} ${type} ${description ?? ''}`.toLowerCase().includes(word))
 
-function Found({ tools }: { tools: readonly Tool[] }) {
+function ToolTable({ tools }: { tools: readonly Tool[] }) {
   const { data: types } = useToolTypes()
   return tools.length === 0 ? (
     <Empty title="No tools found">Try fewer or other words.</Empty>

@@ -44,7 +44,7 @@ export function RunList({ search }: { search: WorkflowSearch }) {
           {data.length === 0 ? (
             <Empty title="No runs">No workflow has run yet, or none matches these filters.</Empty>
           ) : (
-            <Found runs={data} />
+            <RunTable runs={data} />
           )}
           {total > pageSize && (
             <div className="mt-3 flex items-center justify-between gap-2 text-sm text-soft">
@@ -69,7 +69,7 @@ export function RunList({ search }: { search: WorkflowSearch }) {
 const placeOf = ({ code, details }: NonNullable<WorkflowRun['error']>): string =>
   typeof details.step === 'string' ? `at ${details.step}` : code
 
-const Found = ({ runs }: { runs: readonly WorkflowRun[] }) => (
+const RunTable = ({ runs }: { runs: readonly WorkflowRun[] }) => (
   <Panel flush>
     <Table
       label="Runs"
