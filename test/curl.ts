@@ -8,6 +8,7 @@ const headers = new Headers()
 let body: string | undefined
 let url: string | undefined
 let method = 'POST'
+let showsHeaders = false
 
 const args = process.argv.slice(2)
 const nextValue = (flag: string): string => {
@@ -25,6 +26,7 @@ for (let arg = args.shift(); arg !== undefined; arg = args.shift()) {
     header('content-type: application/json')
     header('accept: application/json')
   } else if (/^-[sSN]+$/.test(arg)) continue
+  else if (arg === '-i') showsHeaders = true
   else if (arg === '-X') method = nextValue(arg)
   else if (arg === '-T' && nextValue(arg) === '-') body = await text(process.stdin)
   else if (/^https?:/.test(arg) && url === undefined) url = arg
@@ -33,4 +35,9 @@ for (let arg = args.shift(); arg !== undefined; arg = args.shift()) {
 if (url === undefined) throw new Error('curl: no URL')
 
 const response = await fetch(url, { headers, ...(body !== undefined && { method, body }) })
+if (showsHeaders) {
+  process.stdout.write(`HTTP/1.1 ${response.status} ${response.statusText}\r\n`)
+  for (const [name, value] of response.headers) process.stdout.write(`${name}: ${value}\r\n`)
+  process.stdout.write('\r\n')
+}
 for await (const chunk of response.body ?? []) process.stdout.write(chunk)
