@@ -1,10 +1,9 @@
 import { evaluate, isDenied, type Resource, resourceName } from '../access/evaluate.ts'
 import { PlatformError } from '../model/errors.ts'
-import type { Mode } from '../model/mode.ts'
 import type { Principal } from '../model/principal.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import type { AuthorizedCall, ResolvedCall } from './call.ts'
-import { requireModes } from './mode.ts'
+import { type NamedMode, requireModes } from './mode.ts'
 
 const permission = 'tools:CallTool'
 
@@ -18,10 +17,10 @@ export const toolResource = (tool: { readonly id: string; readonly project_id?: 
  * Checks that the principal may call the tool; the error names the layer that denied it. Withheld actions are rejected here,
  * before validation, so that input is never validated against a schema that is not accepted.
  */
-export function authorize(resolved: ResolvedCall, modes: readonly Mode[]): AuthorizedCall {
+export function authorize(resolved: ResolvedCall, named: readonly NamedMode[]): AuthorizedCall {
   const authorized = allowed(resolved)
   const { entry, prepared } = authorized
-  if (modes.length > 0) requireModes(modes, resolved)
+  const modes = requireModes(named, resolved)
   if (prepared.withheld)
     throw new PlatformError('ACTION_WITHHELD', { action: prepared.action.id, tool_id: entry.tool.id })
   return modes.length > 0 ? { ...authorized, modes } : authorized

@@ -1,20 +1,20 @@
 import { approve } from '../approvals/approve.ts'
 import { DatabaseUnavailable } from '../model/database-unavailable.ts'
 import { PlatformError } from '../model/errors.ts'
-import { type Mode, modeNamesOf } from '../model/mode.ts'
+import { modeNamesOf } from '../model/mode.ts'
 import { type Outcome, Waiting } from '../model/outcome.ts'
 import { authorize } from './authorize.ts'
 import type { CallRequest } from './call.ts'
 import { authorizationFor, connectionWait, withLink } from './connect.ts'
 import type { DispatchDeps } from './deps.ts'
 import { execute, notRunnable } from './execute.ts'
-import { findModes } from './mode.ts'
+import { findModes, type NamedMode } from './mode.ts'
 import { preset } from './preset.ts'
 import { CallRecord } from './record.ts'
 import { resolve } from './resolve.ts'
 import { validate } from './validate.ts'
 
-const noModes: readonly Mode[] = []
+const noModes: readonly NamedMode[] = []
 
 /** Limits how deeply tools can call other tools. */
 export const maxDepth = 10
@@ -33,7 +33,8 @@ export async function dispatch(request: CallRequest, deps: DispatchDeps): Promis
     const resolved = resolve(request, entry, record)
     record.resolved(resolved)
     const names = modeNamesOf(request.principal)
-    const modes = names.length === 0 || builtIn ? noModes : await findModes(names, resolved, deps)
+    const modes =
+      names.length === 0 || builtIn ? noModes : await findModes(names, resolved.entry.tool.project_id, deps.modes)
     const validation = validate(preset(authorize(resolved, modes)))
     const valid = validation instanceof Promise ? await validation : validation
     if (valid.entry.filled.fault) throw valid.entry.filled.fault

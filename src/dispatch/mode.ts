@@ -6,31 +6,48 @@ import type { Action } from '../model/tool.ts'
 import type { ResolvedCall } from './call.ts'
 import type { DispatchDeps } from './deps.ts'
 
-/** The modes of a call. A mode that was deleted allows nothing. */
-export const findModes = (
-  names: readonly string[],
-  { entry, prepared }: ResolvedCall,
-  { modes }: Pick<DispatchDeps, 'modes'>,
-): Promise<readonly Mode[]> =>
-  Promise.all(
-    names.map(async (name) => {
-      const mode = await modes.named(entry.tool.project_id, name)
-      if (mode) return mode
-      const reason = 'the project has no such mode'
-      throw new PlatformError('MODE_RESTRICTED', { action: prepared.action.id, mode: name, reason })
-    }),
-  )
+type Store = Pick<DispatchDeps['modes'], 'named'>
 
-/** Each of the modes must allow the call. */
-export function requireModes(modes: readonly Mode[], { prepared: { action }, server, principal }: ResolvedCall): void {
+/** A mode that was deleted has no record. */
+export interface NamedMode {
+  readonly name: string
+  readonly mode: Mode | undefined
+}
+
+export const findModes = (names: readonly string[], projectId: string, modes: Store): Promise<readonly NamedMode[]> =>
+  Promise.all(names.map(async (name) => ({ name, mode: await modes.named(projectId, name) })))
+
+/** The first mode that does not allow an action, and why. Each of the modes must allow it; undefined if they do. */
+export function modeObjection(
+  modes: readonly NamedMode[],
+  action: Action,
+  server: Pick<Server, 'slug'> | undefined,
+): { readonly name: string; readonly reason: string } | undefined {
+  for (const { name, mode } of modes) {
+    const reason = mode ? objectionOf(mode, action, server?.slug) : 'the project has no such mode'
+    if (reason !== undefined) return { name, reason }
+  }
+  return undefined
+}
+
+/** The modes of a call, if all of them allow it. */
+export function requireModes(
+  named: readonly NamedMode[],
+  { prepared: { action }, server, principal }: ResolvedCall,
+): readonly Mode[] {
+  const objection = modeObjection(named, action, server)
+  if (objection) {
+    const { name, reason } = objection
+    throw new PlatformError('MODE_RESTRICTED', { action: action.id, mode: name, reason })
+  }
+  const modes = named.flatMap(({ mode }) => mode ?? [])
   for (const mode of modes) {
-    const reason = objectionOf(mode, action, server?.slug)
-    if (reason) throw new PlatformError('MODE_RESTRICTED', { action: action.id, mode: mode.slug, reason })
     if (!wantsSignIn(mode, action.level, principal)) continue
     const seconds = mode.sign_in_within_seconds as number
     const is_person = principal.signedInAt !== undefined
     throw new PlatformError('SIGN_IN_REQUIRED', { action: action.id, mode: mode.slug, seconds, is_person })
   }
+  return modes
 }
 
 /**
@@ -39,11 +56,11 @@ export function requireModes(modes: readonly Mode[], { prepared: { action }, ser
  */
 export async function modeFilter(
   principal: Principal,
-  { slug, project_id }: Pick<Server, 'slug' | 'project_id'>,
-  modes: Pick<DispatchDeps['modes'], 'named'>,
+  server: Pick<Server, 'slug' | 'project_id'>,
+  modes: Store,
 ): Promise<((action: Action) => boolean) | undefined> {
   const names = modeNamesOf(principal)
   if (names.length === 0) return undefined
-  const found = await Promise.all(names.map((name) => modes.named(project_id, name)))
-  return (action) => found.every((mode) => mode !== undefined && objectionOf(mode, action, slug) === undefined)
+  const found = await findModes(names, server.project_id, modes)
+  return (action) => modeObjection(found, action, server) === undefined
 }

@@ -78,7 +78,7 @@ async function callOf(
   if (action === undefined) {
     const [unused] = Object.entries(question).find(([, value]) => value !== undefined) ?? []
     if (unused === undefined) return noCall
-    throw invalid(unused, 'needs an action: send "action", too')
+    throw invalid(unused, 'needs an action: also send "action"')
   }
   if (permission !== 'tools:CallTool' || kind !== 'tool') {
     throw invalid('action', 'can only be checked with the permission tools:CallTool and a tool as the resource')

@@ -4,10 +4,11 @@ import { asks } from '../approvals/gates.ts'
 import { findByName } from '../catalogue/names.ts'
 import type { VisibilityFacts } from '../db/page.ts'
 import { toolResource } from '../dispatch/authorize.ts'
+import { findModes, modeObjection } from '../dispatch/mode.ts'
 import { orDidYouMean } from '../lib/nearest.ts'
 import type { Agent } from '../model/agent.ts'
 import { PlatformError } from '../model/errors.ts'
-import { asCaller, type Mode, modeNamesOf, objectionOf, wantsSignIn, withModes } from '../model/mode.ts'
+import { asCaller, type Mode, modeNamesOf, wantsSignIn, withModes } from '../model/mode.ts'
 import { Id } from '../model/page.ts'
 import type { Principal } from '../model/principal.ts'
 import { Level } from '../model/tool.ts'
@@ -24,7 +25,7 @@ export const CallQuestion = {
     .min(1)
     .max(200)
     .optional()
-    .describe('With tools:CallTool, the action to call: checks its level against the modes of the call, too'),
+    .describe('With tools:CallTool, the action to call. Its level is also checked against the modes of the call'),
   mode: z.string().min(1).max(63).optional().describe('With action: the mode that the request chooses'),
   server_id: Id.optional().describe('With action: the MCP server that the call comes through'),
   agent_id: Id.optional().describe('With action: the agent that makes the call'),
@@ -52,7 +53,7 @@ export type Question = { readonly [Field in keyof typeof CallQuestion]?: string 
 export interface CheckedCall extends CallAnswer {
   /** Why the modes do not allow the call. */
   readonly objection?: string
-  /** The agent that has the tool: whoever can run it can use it there. */
+  /** The agent that has the tool. Callers who can run the agent can use the tool through it. */
   readonly agent?: Agent
   /** The tool, with its own project. */
   readonly tool?: Resource
@@ -79,16 +80,13 @@ export async function checkCall(
   }
   const caller = withModes({ mode: chosen }, agent?.mode ?? null, session?.mode ?? null)
   const names = modeNamesOf(asCaller(holder, caller))
-  const found = await Promise.all(names.map((name) => context.store.modes.named(target.project_id, name)))
-  const objections = found.map((mode) =>
-    mode ? objectionOf(mode, prepared.action, server?.slug) : 'it does not exist',
-  )
-  const refusing = objections.findIndex((reason) => reason !== undefined)
-  if (refusing !== -1) {
-    const objection = `The mode "${names[refusing]}" does not allow it: ${objections[refusing]}.`
+  const found = await findModes(names, target.project_id, context.store.modes)
+  const refusal = modeObjection(found, prepared.action, server)
+  if (refusal) {
+    const objection = `The mode "${refusal.name}" does not allow it: ${refusal.reason}.`
     return { ...known, modes: [...names], objection }
   }
-  const modes = found.filter((mode) => mode !== undefined)
+  const modes = found.flatMap(({ mode }) => mode ?? [])
   const needs_approval = asks({ entry, prepared, server, ...(modes.length > 0 && { modes }) })
   return { ...known, modes: [...names], needs_approval, ...signInOf(modes, level, holder) }
 }

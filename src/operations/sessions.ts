@@ -278,7 +278,7 @@ export const listSessionEvents = acts({
       .min(0)
       .max(60)
       .default(0)
-      .describe('If there are none, wait for up to this many seconds, then respond with 204'),
+      .describe('If no event matches, wait up to this many seconds for one, then respond with 204'),
     sse: z.boolean().default(false).describe('Stream the events instead, as watch-session does'),
     limit: z.int().min(1).max(1000).default(500),
   }),

@@ -133,7 +133,7 @@ const view = (provider: SignInProvider, { publicUrl }: Context): z.infer<typeof 
 const sealed = async (secret: string | null, id: string, { vault }: Context): Promise<string | null> =>
   secret === null ? null : vault.seal(secret, sealedAt.signInProviderSecret(id))
 
-/** A provider says who someone is, also an owner. So whoever configures it can become anyone. */
+/** A provider says who someone is, and that can be an owner. So the person who configures it can sign in as anyone. */
 async function requireTrusted(
   provider: Pick<SignInProvider, 'allowed_domains' | 'default_role' | 'default_project_id'>,
   permission: string,

@@ -519,7 +519,7 @@ export interface Operations {
         permission: string
         /** qm:<project>:<kind>:<id>. Use * as the project for resources without one, and * as the id for a new resource */
         resource: string
-        /** With tools:CallTool, the action to call: checks its level against the modes of the call, too */
+        /** With tools:CallTool, the action to call. Its level is also checked against the modes of the call */
         action?: string
         /** With action: the mode that the request chooses */
         mode?: string
@@ -1496,7 +1496,7 @@ export interface Operations {
         kinds?: Array<SessionEventKind>
         source?: SessionEventSource
         trace_id?: string
-        /** If there are none, wait for up to this many seconds, then respond with 204 */
+        /** If no event matches, wait up to this many seconds for one, then respond with 204 */
         wait_for_data?: number
         /** Stream the events instead, as watch-session does */
         sse?: boolean
