@@ -177,7 +177,7 @@ export class Generations {
       .select('id')
       .where('trace_id', '=', trace_id)
       .where('parent_generation_id', '=', id)
-      .where('status', 'in', open)
+      .where('status', 'in', open.generations)
       .execute()
     return rows.map((row) => row.id)
   }
@@ -241,14 +241,14 @@ export class Generations {
       .updateTable('generations')
       .set((e) => ({ turn: e('turn', '+', 1), last_activity_at: Date.now() }))
       .where('id', '=', id)
-      .where('status', 'in', open)
+      .where('status', 'in', open.generations)
       .returningAll()
       .executeTakeFirst()
     return row && toRun(row)
   }
 
   async requireTurn(run: Run): Promise<void> {
-    await asAttempt(this.#engine, run, {})
+    await asAttempt('generations', this.#engine, run, {})
   }
 
   /**
@@ -302,7 +302,7 @@ export class Generations {
   async end(run: Run, ending: GenerationEnd): Promise<void> {
     const now = Date.now()
     const { error, ...rest } = ending
-    await asAttempt(this.#engine, run, {
+    await asAttempt('generations', this.#engine, run, {
       ...rest,
       error: error === null ? null : JSON.stringify(error),
       completed_at: now,
@@ -389,7 +389,7 @@ export class Generations {
       .updateTable('generations')
       .set({ cancel_requested: 1 })
       .where('id', '=', id)
-      .where('status', 'in', open)
+      .where('status', 'in', open.generations)
     if (unlessReplied) query = query.where('replied', '=', 0)
     const updated = await query.executeTakeFirst()
     if (updated.numUpdatedRows !== 1n && unlessReplied) return false

@@ -116,7 +116,7 @@ export class Journals {
       answered_at: null,
       guide: guide === null ? null : JSON.stringify(guide),
     }
-    const { cancel_requested } = await asAttempt(this.#engine, run, { status: 'in_progress' }, (tx) =>
+    const { cancel_requested } = await asAttempt('generations', this.#engine, run, { status: 'in_progress' }, (tx) =>
       tx
         .insertInto('generation_steps')
         .values(row)
@@ -189,7 +189,7 @@ export class Journals {
 
   /** Adds to the decision of a step what became of it. */
   async noteGuide(run: Attempt, number: number, guide: StepGuide): Promise<void> {
-    await asAttempt(this.#engine, run, {}, (tx) =>
+    await asAttempt('generations', this.#engine, run, {}, (tx) =>
       tx
         .updateTable('generation_steps')
         .set({ guide: JSON.stringify(guide) })
@@ -200,7 +200,7 @@ export class Journals {
   }
 
   async suspendCall(run: Attempt, call: CallKey, awaits: Wait): Promise<void> {
-    await asAttempt(this.#engine, run, {}, (tx) =>
+    await asAttempt('generations', this.#engine, run, {}, (tx) =>
       at(tx.updateTable('generation_calls').set({ awaits: JSON.stringify(awaits) }), call).execute(),
     )
   }

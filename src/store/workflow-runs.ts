@@ -1,14 +1,13 @@
-import type { Transaction } from 'kysely'
 import type { ChangeEvents } from '../db/change-events.ts'
 import type { Engine } from '../db/engine.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
-import type { Tables, WorkflowCallRow, WorkflowRunRow, WorkflowStepRow } from '../db/tables.ts'
+import type { WorkflowCallRow, WorkflowRunRow, WorkflowStepRow } from '../db/tables.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import { newId } from '../model/ids.ts'
 import type { Wait } from '../model/outcome.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
 import type { RunError, RunSettings, RunStatus, StepStatus, WorkflowRun } from '../model/workflow-run.ts'
-import { type Attempt, AttemptSuperseded } from './attempt.ts'
+import { type Attempt, asAttempt, open } from './attempt.ts'
 
 /** A run with everything needed to continue it. */
 export interface StoredRun extends WorkflowRun {
@@ -78,8 +77,6 @@ export interface RunEnd {
   readonly error: RunError | null
   readonly output: Json
 }
-
-const open = ['running', 'waiting'] as const
 
 const summaryColumns = [
   ...(['id', 'project_id', 'kind', 'tool_id', 'name', 'status', 'dry_run', 'call_id', 'generation_id'] as const),
@@ -257,7 +254,7 @@ export class WorkflowRuns {
       .updateTable('workflow_runs')
       .set((e) => ({ turn: e('turn', '+', 1), last_activity_at: Date.now(), status: 'running' }))
       .where('id', '=', id)
-      .where('status', 'in', open)
+      .where('status', 'in', open.workflow_runs)
       .returningAll()
       .executeTakeFirst()
     return row && toRun(row)
@@ -274,7 +271,7 @@ export class WorkflowRuns {
       input: JSON.stringify(call.input),
       output: null,
     }
-    const { cancel_requested } = await this.#asAttempt(run, {}, (tx) =>
+    const { cancel_requested } = await asAttempt('workflow_runs', this.#engine, run, {}, (tx) =>
       tx.insertInto('workflow_calls').values(row).execute(),
     )
     return { call: toCall(row), isWanted: cancel_requested === 0 }
@@ -295,7 +292,7 @@ export class WorkflowRuns {
   }
 
   async suspendCall(run: Attempt, { call_id }: Pick<RunCall, 'call_id'>, awaits: Wait): Promise<void> {
-    await this.#asAttempt(run, {}, (tx) =>
+    await asAttempt('workflow_runs', this.#engine, run, {}, (tx) =>
       tx
         .updateTable('workflow_calls')
         .set({ awaits: JSON.stringify(awaits) })
@@ -321,7 +318,7 @@ export class WorkflowRuns {
   /** Stores the state of a step. */
   async writeStep(run: Attempt, step: JournalStep): Promise<void> {
     const row = stepRow(run.id, step)
-    await this.#asAttempt(run, {}, (tx) =>
+    await asAttempt('workflow_runs', this.#engine, run, {}, (tx) =>
       tx
         .insertInto('workflow_steps')
         .values(row)
@@ -335,7 +332,10 @@ export class WorkflowRuns {
     return this.#engine.db.transaction().execute(async (tx) => {
       // Locks the row, so that the limit holds and the run cannot end meanwhile.
       const run = tx.updateTable('workflow_runs').set((e) => ({ turn: e.ref('turn') }))
-      const { numUpdatedRows } = await run.where('id', '=', runId).where('status', 'in', open).executeTakeFirstOrThrow()
+      const { numUpdatedRows } = await run
+        .where('id', '=', runId)
+        .where('status', 'in', open.workflow_runs)
+        .executeTakeFirstOrThrow()
       if (numUpdatedRows !== 1n) return 'over'
       const events = tx.selectFrom('workflow_events').where('run_id', '=', runId).where('step', 'is', null)
       const { count } = await events.select((e) => e.fn.countAll().as('count')).executeTakeFirstOrThrow()
@@ -364,19 +364,19 @@ export class WorkflowRuns {
     const event = rows.find((row) => row.step === step) ?? rows[0]
     if (!event) return undefined
     if (event.step === null)
-      await this.#asAttempt(run, {}, (tx) =>
+      await asAttempt('workflow_runs', this.#engine, run, {}, (tx) =>
         tx.updateTable('workflow_events').set({ step }).where('id', '=', event.id).execute(),
       )
     return { data: JSON.parse(event.data) as Json }
   }
 
   async rest(run: Attempt, wakeAt: number | null): Promise<void> {
-    await this.#asAttempt(run, { status: 'waiting', wake_at: wakeAt })
+    await asAttempt('workflow_runs', this.#engine, run, { status: 'waiting', wake_at: wakeAt })
     await this.#changed(run.id)
   }
 
   async end(run: Attempt, { status, error, output }: RunEnd): Promise<void> {
-    await this.#asAttempt(run, {
+    await asAttempt('workflow_runs', this.#engine, run, {
       status,
       error: error === null ? null : JSON.stringify(error),
       output: JSON.stringify(output ?? null),
@@ -412,7 +412,7 @@ export class WorkflowRuns {
       .updateTable('workflow_runs')
       .set({ cancel_requested: 1 })
       .where('id', '=', id)
-      .where('status', 'in', open)
+      .where('status', 'in', open.workflow_runs)
       .executeTakeFirst()
     await this.#changes.publish('workflow_runs', [id], { cancel: true })
     return updated.numUpdatedRows === 1n
@@ -429,32 +429,6 @@ export class WorkflowRuns {
     await db.deleteFrom('workflow_steps').where('run_id', 'in', ids).execute()
     await db.deleteFrom('workflow_runs').where('id', 'in', ids).execute()
     return ids.length
-  }
-
-  /** Writes in one transaction, if this attempt still owns the run and the run is not over. */
-  async #asAttempt(
-    run: Attempt,
-    change: Partial<WorkflowRunRow>,
-    write?: (tx: Transaction<Tables>) => Promise<unknown>,
-  ): Promise<Pick<WorkflowRunRow, 'cancel_requested'>> {
-    const guard = async (db: Pick<Transaction<Tables>, 'updateTable'>) => {
-      const row = await db
-        .updateTable('workflow_runs')
-        .set({ last_activity_at: Date.now(), ...change })
-        .where('id', '=', run.id)
-        .where('turn', '=', run.attempt)
-        .where('status', 'in', open)
-        .returning('cancel_requested')
-        .executeTakeFirst()
-      if (!row) throw new AttemptSuperseded()
-      return row
-    }
-    if (!write) return guard(this.#engine.db)
-    return this.#engine.db.transaction().execute(async (tx) => {
-      const row = await guard(tx)
-      await write(tx)
-      return row
-    })
   }
 
   #changed(id: string): Promise<void> {
