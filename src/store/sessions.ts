@@ -19,6 +19,7 @@ import {
   type SessionEvent,
 } from '../model/session.ts'
 import { type NewGeneration, rowOf } from './generations.ts'
+import { subscribersTo } from './webhooks.ts'
 
 /** Access policies can name the sessions of an agent by this path. */
 export const pathOf = (agentId: string): string => `/agents/${agentId}`
@@ -323,7 +324,8 @@ export class Sessions {
       return { event: toEvent(row), isNew: true }
     })
     if (rows.length > 0) await tx.insertInto('session_events').values(rows).execute()
-    const isSubscribed = rows.length > 0 && (await this.#isSubscribed(tx, session.project_id))
+    // Events that no webhook subscribes to now are never published.
+    const isSubscribed = rows.length > 0 && (await subscribersTo('session.event', session.project_id, tx)).length > 0
     const published = rows.length > 0 && !isSubscribed && { published: offset }
     const next = {
       ...change,
@@ -333,19 +335,6 @@ export class Sessions {
     }
     await tx.updateTable('sessions').set(next).where('id', '=', session.id).execute()
     return { all, isSubscribed }
-  }
-
-  /** Whether a webhook of the project wants the events of sessions. Those that nobody wants now are never published. */
-  async #isSubscribed(tx: Tx, projectId: string): Promise<boolean> {
-    const found = await tx
-      .selectFrom('webhooks')
-      .select('id')
-      .where('project_id', '=', projectId)
-      .where('enabled', '=', 1)
-      .where((e) => e.or([e('events', 'like', '%"*"%'), e('events', 'like', '%"session.event"%')]))
-      .limit(1)
-      .executeTakeFirst()
-    return found !== undefined
   }
 
   #byKeys(tx: Tx, id: string, keys: readonly string[]): Promise<SessionEventRow[]> {

@@ -1,10 +1,18 @@
+import type { Kysely } from 'kysely'
 import type { Engine } from '../db/engine.ts'
 import { pageOfRows, type Visible } from '../db/page.ts'
-import type { WebhookDeliveryRow, WebhookRow } from '../db/tables.ts'
+import type { Tables, WebhookDeliveryRow, WebhookRow } from '../db/tables.ts'
 import { uniquely } from '../db/unique.ts'
 import { firstIdAt, newId } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
-import type { Delivery, DeliveryStatus, DeliverySummary, Webhook, WebhookDraft } from '../model/webhook.ts'
+import type {
+  Delivery,
+  DeliveryStatus,
+  DeliverySummary,
+  Webhook,
+  WebhookDraft,
+  WebhookEvent,
+} from '../model/webhook.ts'
 
 const toWebhook = (row: WebhookRow): Webhook => ({
   id: row.id,
@@ -17,6 +25,17 @@ const toWebhook = (row: WebhookRow): Webhook => ({
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
+
+/** The enabled webhooks of a project that subscribe to an event. Takes a transaction as well. */
+export async function subscribersTo(
+  type: WebhookEvent,
+  projectId: string,
+  db: Pick<Kysely<Tables>, 'selectFrom'>,
+): Promise<Webhook[]> {
+  const enabled = db.selectFrom('webhooks').selectAll().where('project_id', '=', projectId).where('enabled', '=', 1)
+  const webhooks = (await enabled.execute()).map(toWebhook)
+  return webhooks.filter(({ events }) => events.includes('*') || events.includes(type))
+}
 
 /** The URL with its secrets masked, and the whole URL, encrypted. Empty if it has none. */
 export interface SealedUrl {
@@ -142,14 +161,8 @@ export class WebhookStore {
     return pageOfRows(where, filter, visible, toWebhook)
   }
 
-  async enabled(projectId: string): Promise<Webhook[]> {
-    const rows = await this.#db
-      .selectFrom('webhooks')
-      .selectAll()
-      .where('project_id', '=', projectId)
-      .where('enabled', '=', 1)
-      .execute()
-    return rows.map(toWebhook)
+  subscribers(projectId: string, type: WebhookEvent): Promise<Webhook[]> {
+    return subscribersTo(type, projectId, this.#db)
   }
 
   async update(id: string, draft: WebhookDraft & SealedUrl): Promise<Webhook | undefined> {

@@ -96,8 +96,7 @@ export class Webhooks {
     { key }: { readonly key?: string } = {},
   ): Promise<void> {
     const { store, jobs } = this.#deps
-    const webhooks = await store.enabled(projectId)
-    const wanted = webhooks.filter(({ events }) => events.includes('*') || events.includes(type))
+    const wanted = await store.subscribers(projectId, type)
     const now = Date.now()
     const made = await store.addDeliveries(wanted, { type, body: bodyOf(type, data, now), key, nextAt: now })
     await Promise.all(made.map(({ webhook_id }) => jobs.enqueue(queue, webhook_id)))
