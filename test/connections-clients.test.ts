@@ -128,7 +128,7 @@ test('a server that rejects every client it registers gets one more, and the pag
   expect(app.asked).toHaveLength(2)
 })
 
-test('whoever starts again because the server did not know our client gets a new client', async () => {
+test('a person who starts again because the server did not know our client gets a new client', async () => {
   await using platform = await startListening()
   await using app = await startApp(platform, () => true)
   const link = await create(platform, '/connections/link', { app: 'crm' })

@@ -114,7 +114,7 @@ describe.each(engines)('manifests on %s', (engine) => {
     expect(tools[0].function).toMatchObject({ name: 'planner_plan', description, parameters: inputSchema })
   })
 
-  test('whoever may not use a secret cannot send it to a server of a manifest', async () => {
+  test('a caller who cannot use a secret cannot send it to a server of a manifest', async () => {
     await using server = await startMcpProcess()
     await platform.post('/secrets', { name: 'PRIVATE_KEY', value: 'the-private-value' })
     const { text } = manifestOf({

@@ -46,7 +46,7 @@ const later = (seconds: number) => {
 }
 
 describe('an agent', () => {
-  test('gives its mode to its calls, whoever runs it', async () => {
+  test('gives its mode to its calls, no matter who runs it', async () => {
     await using service = await startService()
     await using platform = await startPlatform()
     const tool = await prepared(platform, service.url)

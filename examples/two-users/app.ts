@@ -2,7 +2,7 @@ import type { Quartermaster } from 'quartermaster/sdk'
 import { listen } from './listen.ts'
 
 /**
- * The verifier page of an application. The platform sends whoever opens a connect link here, and the application says who
+ * The verifier page of an application. The platform sends everyone who opens a connect link here, and the application says who
  * is signed in. A real application looks up its session; here the cookie is the name of the user.
  */
 export const startApp = (qm: Quartermaster) =>

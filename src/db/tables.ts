@@ -746,7 +746,7 @@ export interface ConnectLinkRow {
   token_hash: string
   project_id: string
   principal_id: string
-  /** `backend`: an application vouches for its user. `platform`: whoever opens it must prove who they are. */
+  /** `backend`: an application vouches for its user. `platform`: the person who opens it must prove who they are. */
   minted_by: string
   target: string
   /** The tool whose call needs the connection. */

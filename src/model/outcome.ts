@@ -17,7 +17,7 @@ export interface ConnectionWait {
   readonly kind: 'connection'
   readonly app: string
   readonly reason: ConnectReason
-  /** Encrypted, because waits are stored, and whoever has the link can use it. */
+  /** Encrypted, because waits are stored, and anyone who has the link can use it. */
   readonly link: string
   readonly expiresAt: number
 }

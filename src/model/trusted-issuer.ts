@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Id, Text, Timestamp } from './page.ts'
 
-/** Symmetric algorithms are missing on purpose: whoever can verify such a token can also make one. */
+/** Symmetric algorithms are missing on purpose: anyone who can verify such a token can also make one. */
 export const TokenAlgorithm = z.enum(['RS256', 'PS256', 'ES256', 'EdDSA'])
 
 const policies = z.array(Id).max(20)

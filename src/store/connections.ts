@@ -185,7 +185,7 @@ export class Connections {
   }
 
   /**
-   * Replaces credentials or settings, whoever else is changing them, and increments `generation`. A refresh that is under
+   * Replaces credentials or settings, even if someone else is changing them, and increments `generation`. A refresh that is under
    * way then finds that its result is outdated.
    */
   async replace(id: string, change: ConnectionChange): Promise<ConnectionRow | undefined> {

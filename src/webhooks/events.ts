@@ -27,7 +27,7 @@ export async function publishRun(run: Run, result: GenerationResult, webhooks: P
   })
 }
 
-/** Deliveries are stored, and whoever has a link can use it. Receivers get the generation to find it. */
+/** Deliveries are stored, and anyone who has a link can use it. Receivers get the generation to find it. */
 const withoutLinks = (result: GenerationResult): GenerationResult => {
   const { required_action: required } = result
   if (!required?.connections) return result

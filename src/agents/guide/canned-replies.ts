@@ -1,7 +1,7 @@
 import type { Guide } from '../../model/guide.ts'
 import { evaluateWhen, fillTemplate, type WhenFacts } from './when.ts'
 
-/** The id under which a reply that is none of the allowed texts is reported. */
+/** The id that reports a reply which is not one of the allowed texts. */
 export const notCanned = 'canned_reply'
 
 /** The texts that can be sent now. One whose data is missing, such as the result of a tool that was not called, is left out. */

@@ -100,5 +100,5 @@ export const reviewQuestion = (policies: readonly Policy[], draft: string): stri
   [
     `Rules for replies:\n${policies.map(({ id, condition, action }) => JSON.stringify({ id, ...(condition !== null && { condition }), rule: action })).join('\n')}`,
     `Draft of the next reply:\n${JSON.stringify({ agent: draft })}`,
-    `${markers.review} Which of these rules does the draft go against? Answer {"violations":[{"id":"<id>","reason":"<in a few words>"}]}, with an empty list if there are none.`,
+    `${markers.review} Which of these rules does the draft violate? Answer {"violations":[{"id":"<id>","reason":"<in a few words>"}]}, with an empty list if there are none.`,
   ].join('\n\n')

@@ -87,7 +87,7 @@ async function strict(
   const { replies = [], rewrites } = decision
   const text = cannedReply(draft, replies)
   if (text !== undefined) return { kind: 'send', text }
-  const violations = [{ id: notCanned, reason: 'it is none of the canned replies' }]
+  const violations = [{ id: notCanned, reason: 'it is not one of the canned replies' }]
   await store.journals.noteGuide(run, number, { ...decision, review: { violations } })
   return rewrites === null && replies.length > 0 ? { kind: 'rewrite' } : { kind: 'send', text: safe_reply }
 }

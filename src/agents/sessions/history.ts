@@ -43,7 +43,7 @@ function spoken({ source, message = '' }: SessionEvent): Message {
   return { role: 'user', content: `(${source === 'human' ? 'a human agent' : `the ${source}`}) ${text}` }
 }
 
-/** A tool event is shown as a call and its result, whoever made it. */
+/** A tool event is shown as a call and its result, no matter who made it. */
 function called({ id, tool_id = '', arguments: args = {}, result = null, is_error = false }: SessionEvent): Message[] {
   const name = modelName(tool_id)
   const output = sanitise(result)

@@ -1,5 +1,4 @@
-import type { HttpClient, Outbound } from '../../http/outbound.ts'
-import { explain } from '../../http/outbound.ts'
+import { explain, type HttpClient, type Outbound } from '../../http/outbound.ts'
 import { type ConnectionStatus, isUsable } from '../../model/connection.ts'
 import { PlatformError } from '../../model/errors.ts'
 import { startAuthorization } from '../oauth/authorize.ts'
@@ -56,14 +55,15 @@ async function probe(
   const url = new URL(server)
   const sent = { step: 'request', method: 'POST', url: url.host + url.pathname } as const
   try {
-    const { status, challenge } = await send(outbound.client({ project, credentials: ['diagnosis'] }), url, presented)
+    const http = outbound.client({ project, credentials: ['diagnosis', server, presented?.headers, presented?.query] })
+    const { status, challenge } = await send(http, url, presented)
     trace({ ...sent, status, ...outcomeOf(status, challenge, presented) })
     return status < 400 ? 'open' : challenge
   } catch (error) {
     // `fetch` wraps the reason of a failure in a TypeError.
     const reason = error instanceof TypeError && error.cause !== undefined ? error.cause : error
     trace({ ...sent, ok: false, detail: explain(reason, url.host).message })
-    throw new PlatformError('CONNECTION_FAILED', { reason: 'the server is out of reach' })
+    throw new PlatformError('CONNECTION_FAILED', { reason: 'the server cannot be reached' })
   }
 }
 

@@ -32,7 +32,7 @@ export function assertEndpoint(server: AuthorizationServer, name: Endpoint): voi
   if (objection === undefined) return
   const host = hostOf(server.issuer)
   throw new Misconfigured(
-    `The ${name} of the authorization server at "${host}" ${objection}, so it is not used. Correct it, or ask whoever runs the server to fix its metadata.`,
+    `The ${name} of the authorization server at "${host}" ${objection}, so it is not used. Correct it, or ask the operator of the server to fix its metadata.`,
     { host, code: 'insecure_url' },
   )
 }

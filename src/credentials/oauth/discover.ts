@@ -60,7 +60,7 @@ const canonical = (resourceUrl: string) => {
 function notFound(resourceUrl: string, issuer: string, named: boolean): Misconfigured {
   const host = hostOf(named ? issuer : resourceUrl)
   const message = named
-    ? `The authorization server at "${host}" publishes no metadata. Ask whoever runs it to publish /.well-known/oauth-authorization-server.`
+    ? `The authorization server at "${host}" publishes no metadata. Ask its operator to publish /.well-known/oauth-authorization-server.`
     : `"${host}" requires authorization, but does not publish where: it has no /.well-known/oauth-protected-resource. Set the issuer of its authorization server for this tool, or use an API key.`
   return new Misconfigured(message, { host, code: 'no_metadata' })
 }

@@ -38,7 +38,7 @@ function parseDocument(text: string, host: string): JsonObject {
 }
 
 export const invalidDocument = (host: string, reason: string) =>
-  new Misconfigured(`The OAuth metadata of "${host}" ${reason}. Ask whoever runs the server to fix it.`, {
+  new Misconfigured(`The OAuth metadata of "${host}" ${reason}. Ask the operator of the server to fix it.`, {
     host,
     code: 'invalid_metadata',
   })

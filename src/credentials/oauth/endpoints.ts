@@ -7,7 +7,7 @@ export const isLoopbackUrl = ({ protocol, hostname }: URL): boolean =>
     /^127\.\d+\.\d+\.\d+$/.test(hostname))
 
 /**
- * Describes why a URL of metadata must not be used; undefined if it may. Plain http is acceptable only if whoever published
+ * Describes why a URL of metadata must not be used; undefined if it may. Plain http is acceptable only if the server that published
  * it is on this machine as well: a server elsewhere has no reason to send us to our own loopback.
  */
 export function objectionTo(url: string, publisher: string): string | undefined {

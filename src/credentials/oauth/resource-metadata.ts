@@ -84,7 +84,7 @@ const wrongResource = (resource: string, resourceUrl: string) => {
   const host = hostOf(resourceUrl)
   const published = new URL(resource)
   return new Misconfigured(
-    `The OAuth metadata of "${host}" is for another resource (${published.origin}${published.pathname}), so it is not used. Use exactly that URL for the tool if it is the right one, or ask whoever runs the server to fix its metadata.`,
+    `The OAuth metadata of "${host}" is for another resource (${published.origin}${published.pathname}), so it is not used. Use exactly that URL for the tool if it is the right one, or ask the operator of the server to fix its metadata.`,
     { host, code: 'resource_mismatch' },
   )
 }

@@ -54,7 +54,7 @@ export function connectRoutes(deps: ConnectDeps): Route[] {
   ]
 }
 
-/** A link ends with the access of whoever made it. */
+/** A link ends when the caller who made it loses access. */
 async function requireMinter(link: ConnectLinkRow, { authenticator }: ConnectDeps): Promise<ConnectLinkRow> {
   if (await authenticator.principal(link.principal_id)) return link
   throw new PlatformError('CONNECT_LINK_INVALID', { reason: 'unknown' })

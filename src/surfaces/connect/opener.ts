@@ -31,7 +31,7 @@ function isOpener({ owner, project_id: projectId, principal_id }: ConnectLinkRow
   const { kind, id } = readOwner(owner)
   if (kind === 'user') return principal.endUserId === id
   if (principal.endUserId !== null) return false
-  // The project's connection: whoever made the call, or may manage connections.
+  // The project's connection: the caller who made the call, or one who can manage connections.
   const resource = { projectId, kind: 'connection', id: '*' }
   return principal.id === principal_id || evaluate(principal, 'connections:CreateConnection', resource).allowed
 }

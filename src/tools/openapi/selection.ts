@@ -102,7 +102,7 @@ export function checkSelection(api: Api, selection: Selection): Fault[] {
     names.set(name, one.name)
     return other === undefined
       ? []
-      : [{ path: `openapi.actions.${one.name}.name`, message: `"${name}" is the name of ${other}, too` }]
+      : [{ path: `openapi.actions.${one.name}.name`, message: `"${name}" is also the name of ${other}` }]
   })
   if (chosen.length > 0 || operations.length === 0) return [...unknown, ...missing, ...taken]
   return [

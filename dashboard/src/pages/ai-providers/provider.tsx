@@ -65,7 +65,7 @@ function Edit({ provider }: { provider: ProviderRecord }) {
         changes={['ai-provider', 'ai-providers']}
       />
       <DeletePanel what="AI provider" name={provider.name} onDelete={() => remove.runAsync()}>
-        You can delete an AI provider only if no agent uses it. Its key is deleted, too.
+        You can delete an AI provider only if no agent uses it. Its key is also deleted.
       </DeletePanel>
     </div>
   )

@@ -84,7 +84,7 @@ function Actions({
   const mayUpdate = useMay('connections:UpdateConnection')
   const mayDelete = useMay('connections:DeleteConnection')
   const mayLink = useMay('connections:CreateConnectLink') && hasPage(connection.type)
-  const atService = 'The tokens are revoked at the service, too, if it supports that.'
+  const atService = 'The tokens are also revoked at the service, if it supports that.'
   return (
     <Row className="border-t border-line pt-4">
       {mayLink && (

@@ -50,7 +50,7 @@ export function ServerAccess({ server: { id, access, updated_at } }: { server: S
             ['all', 'Everyone whose access policies allow it'],
             ['chosen', 'Only selected people and keys'],
           ]}
-          hint="Selected people and keys need the access policies, too"
+          hint="Selected people and keys also need access policies"
         />
         {draft.who === 'chosen' && <Principals chosen={draft.users} onChange={(users) => set({ users })} />}
       </Form>

@@ -78,7 +78,7 @@ function Whole({ webhook }: { webhook: WebhookRecord }) {
               </div>
             </Panel>
             <DeletePanel what="webhook" name={webhook.name} onDelete={() => remove.runAsync()}>
-              Events are no longer sent. The delivery history is deleted, too.
+              Events are no longer sent. The delivery history is also deleted.
             </DeletePanel>
           </div>
         </div>
