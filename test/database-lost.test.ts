@@ -67,7 +67,7 @@ describe('when PostgreSQL drops connections', () => {
     expect(service.received).toHaveLength(done.size)
   }, 60_000)
 
-  test('a call that has reached its tool gets OUTCOME_UNKNOWN, and one that has not can be repeated', async () => {
+  test('a call that has reached its tool gets OUTCOME_UNKNOWN, and one that has not, or that only reads, can be repeated', async () => {
     await using database = await freshDatabase('postgres')
     const url = String(database.options.databaseUrl)
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
@@ -80,24 +80,28 @@ describe('when PostgreSQL drops connections', () => {
     const { id } = (await platform.post('/tools', { name: 'write', parameters: {}, execute: { url: service.url } }))
       .body
     const call = () => platform.post(`/tools/${id}/call`, { input: {} })
+    const read = { name: 'look', parameters: {}, execute: { url: service.url, method: 'GET' } }
+    const look = (await platform.post('/tools', read)).body
 
     const first = call()
-    await expect.poll(() => service.received.length).toBe(1)
+    const reading = platform.post(`/tools/${look.id}/call`, { input: {} })
+    await expect.poll(() => service.received.length).toBe(2)
     await admin.close()
     letGo()
     const answers = [
       await first,
+      await reading,
       await call(),
       await platform.get('/documents'),
       await platform.post('/documents', { path: '/a', content: 'x' }),
     ]
     await admin.open()
 
-    expect(answers.map(({ status }) => status)).toEqual([409, 503, 503, 503])
-    expect(answers.map(codeOf)).toEqual(['OUTCOME_UNKNOWN', ...Array(3).fill('DATABASE_UNAVAILABLE')])
-    expect(answers.slice(1).map(({ body }) => body.error.details.retry_safe)).toEqual([true, true, false])
-    expect(answers[1]?.headers.get('retry-after')).toBe('1')
-    expect(service.received).toHaveLength(1)
+    expect(answers.map(({ status }) => status)).toEqual([409, 503, 503, 503, 503])
+    expect(answers.map(codeOf)).toEqual(['OUTCOME_UNKNOWN', ...Array(4).fill('DATABASE_UNAVAILABLE')])
+    expect(answers.slice(1).map(({ body }) => body.error.details.retry_safe)).toEqual([true, true, true, false])
+    expect(answers[2]?.headers.get('retry-after')).toBe('1')
+    expect(service.received).toHaveLength(2)
     await expect.poll(async () => (await call()).status, { timeout: 10_000 }).toBe(200)
   }, 30_000)
 })

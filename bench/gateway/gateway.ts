@@ -1,7 +1,9 @@
 /**
  * Measures the cost of a gateway between an MCP client and an MCP server. Makes the same `tools/call` to one loopback server:
  * directly, through a minimal Node proxy, through the platform with all its features (API key, permissions, validation,
- * durable call log) on SQLite and on a PostgreSQL on the same machine, and through two gateways from npm.
+ * durable call log) on SQLite and on a PostgreSQL on the same machine, and through two gateways from npm. The platform is
+ * measured with a tool that declares nothing, whose calls are recorded before and after, and with one that declares that it only
+ * reads, whose calls are recorded once.
  *
  *     npm ci --prefix bench/gateway/peers
  *     node bench/gateway/gateway.ts [rounds] [milliseconds] [callers,…]
@@ -29,10 +31,12 @@ const plain = { 'content-type': 'application/json', accept: 'application/json, t
 const keyed = { ...plain, authorization: `Bearer ${key}` }
 const input = { city: 'Recife' }
 const opening = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } }
-const params = { name: 'get_weather', arguments: input }
 /** The first request on each connection. */
 const initialize = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: opening })
-const call = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })
+const callOf = (name: string) => (id: number) =>
+  JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: input } })
+const call = callOf('get_weather')
+const read = callOf('get_weather_1')
 
 const folder = await mkdtemp(join(tmpdir(), 'quartermaster-bench-'))
 const running: ChildProcess[] = []
@@ -49,14 +53,14 @@ try {
   const contestants: Contestant[] = [
     posted({ name: 'direct', ...at(upstream), headers: plain, body: call, opening: initialize }),
     posted({ name: 'proxy', ...at(proxy), headers: plain, body: call, opening: initialize }),
-    await platform('platform', upstream.url),
+    ...(await platform('platform', upstream.url)),
   ]
   const database = await startPostgres().catch((error: Error) =>
     console.log(`PostgreSQL did not start: ${error.message}`),
   )
   if (database) {
     stops.push(database.stop)
-    contestants.push(await platform('on PostgreSQL', upstream.url, database.url))
+    contestants.push(...(await platform('on PostgreSQL', upstream.url, database.url)))
   }
   if (existsSync(file('peers/node_modules'))) {
     contestants.push(...(await mcpHub(upstream.url)), await passthrough(upstream.url))
@@ -73,7 +77,7 @@ function at({ url, pid }: { url: string; pid: number }) {
   return { url: origin, path: pathname, pid }
 }
 
-async function platform(name: string, upstream: string, databaseUrl?: string): Promise<Contestant> {
+async function platform(name: string, upstream: string, databaseUrl?: string): Promise<Contestant[]> {
   const { url, pid } = await start([...program, 'up', '--port', '0', '--data', join(folder, name)], {
     QM_ADMIN_KEY: key,
     QM_LOG_LEVEL: 'warn',
@@ -86,7 +90,8 @@ async function platform(name: string, upstream: string, databaseUrl?: string): P
   }
   await post('/tools', { name: 'weather', type: 'mcp', mcp: { url: upstream } })
   await post('/servers', { name: 'Bench', slug: 'bench', tool_names: 'original' })
-  return posted({ name, url, path: '/mcp/bench', headers: keyed, body: call, opening: initialize, pid })
+  const endpoint = { url, path: '/mcp/bench', headers: keyed, opening: initialize, pid }
+  return [posted({ name, ...endpoint, body: call }), posted({ name: `${name}, read`, ...endpoint, body: read })]
 }
 
 /** Supports only the older HTTP+SSE transport of MCP, so its REST call is measured as well. */

@@ -1,11 +1,11 @@
 /**
  * A minimal MCP server for protocol version 2025-06-18, which is behind all gateways in this benchmark. The argument is the
- * number of its tools; the default is one.
+ * number of its tools; the default is two. Every second tool declares that it only reads.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-const tools = Array.from({ length: Number(process.argv[2] ?? 1) }, (_, index) => ({
+const tools = Array.from({ length: Number(process.argv[2] ?? 2) }, (_, index) => ({
   name: index === 0 ? 'get_weather' : `get_weather_${index}`,
   description: 'The weather in a city, now or on a day to come, with temperature, wind and rain',
   inputSchema: {
@@ -17,6 +17,7 @@ const tools = Array.from({ length: Number(process.argv[2] ?? 1) }, (_, index) =>
     },
     required: ['city'],
   },
+  ...(index % 2 === 1 && { annotations: { readOnlyHint: true } }),
 }))
 const answers: Record<string, object> = {
   initialize: {

@@ -22,7 +22,7 @@ export const maxDepth = 10
 /** Runs a tool call. Every call goes through these steps, in this order. */
 export async function dispatch(request: CallRequest, deps: DispatchDeps): Promise<Outcome> {
   const record = new CallRecord(deps.calls, request)
-  // True once the tool has started: from then on, an error does not mean that nothing happened.
+  // True once a tool has started that may change something: from then on, an error does not mean that nothing happened.
   let mayHaveEffect = false
   const toRefusal = (error: unknown) => whereDatabaseFailed(error, mayHaveEffect, record)
   try {
@@ -54,11 +54,15 @@ export async function dispatch(request: CallRequest, deps: DispatchDeps): Promis
     if (approved.entry.filled.fault) throw approved.entry.filled.fault
     const authorizing = authorizationFor(approved, deps)
     const authorization = authorizing instanceof Promise ? await authorizing : authorizing
-    await record.begin(approved)
+    const beginning = record.beginEffect(approved)
+    if (beginning) await beginning
     if (!approved.entry.type.execute) return new Waiting({ kind: 'client', input: approved.merged })
-    mayHaveEffect = true
+    mayHaveEffect = approved.prepared.action.readOnly !== true
     const output = await execute(approved, authorization, deps.tools)
-    if (output instanceof Waiting) return output
+    if (output instanceof Waiting) {
+      await record.suspend()
+      return output
+    }
     await request.onOutput?.(output)
     // Not inlined: without a listener, the arguments of `onEnd?.()` would not be evaluated.
     const ended = await record.succeed(output)

@@ -12,6 +12,7 @@ import { errorBody, PlatformError } from '../model/errors.ts'
 import { modeNamesOf } from '../model/mode.ts'
 import type { Action, Output } from '../model/tool.ts'
 import type { Calls } from '../store/calls.ts'
+import type { DeferredCall } from '../store/deferred-calls.ts'
 import type { ToolRecord } from '../store/tools.ts'
 import { redactorOf } from '../tools/redactor-of.ts'
 import type { ToolType } from '../tools/tool-type.ts'
@@ -39,6 +40,8 @@ export class CallRecord {
   /** For a resumed call, the time that passed before it was resumed. */
   #before: number
   #begun: boolean
+  /** Set if the call has begun and its row is written later. */
+  #deferred: DeferredCall | undefined
   #waited: number | null = null
   #secrets: Redactor | undefined
   #prepared: PreparedAction | undefined
@@ -122,15 +125,25 @@ export class CallRecord {
   begin(call: ValidCall): Promise<void> | undefined {
     if (this.#begun) return undefined
     this.#begun = true
-    return this.#calls.begin(
-      this.#row('pending', sentInput(call.input, call.prepared)),
-      call.prepared.action.idempotent ? 'repeatable' : 'once',
-    )
+    return this.#calls.begin(this.#begunRow(call), call.prepared.action.idempotent ? 'repeatable' : 'once')
+  }
+
+  /** Begins the record right before the tool runs. A call that changes nothing is written later. */
+  beginEffect(call: ValidCall): Promise<void> | undefined {
+    if (this.#begun || !isDeferrable(call)) return this.begin(call)
+    this.#begun = true
+    this.#deferred = this.#calls.deferred.begin(this.#begunRow(call))
+    return undefined
+  }
+
+  /** For a call that is left open. */
+  async suspend(): Promise<void> {
+    if (this.#deferred) await this.#calls.deferred.write(this.#deferred)
   }
 
   async succeed(output: Output): Promise<CallMetric> {
     const end = this.#end(output.failed ? 'execution_error' : 'success', output, null)
-    await this.#calls.end(end)
+    await this.#write(end)
     return this.#ended(end)
   }
 
@@ -138,9 +151,17 @@ export class CallRecord {
   async fail(error: unknown): Promise<CallMetric> {
     const reported = knownError(error) ?? new PlatformError('INTERNAL', {})
     const end = this.#end(statusOf(reported, this.#begun), null, reported)
-    if (this.#begun) await this.#calls.end(end)
+    if (this.#begun) await this.#write(end)
     else await this.#calls.refuse({ ...this.#row(end.status as CallStatus, this.#request.input), ...end })
     return this.#ended(end)
+  }
+
+  #write(end: CallEnd): Promise<void> {
+    return this.#deferred ? this.#calls.deferred.end(this.#deferred, end) : this.#calls.end(end)
+  }
+
+  #begunRow({ input, prepared }: ValidCall): CallRow {
+    return this.#row('pending', sentInput(input, prepared))
   }
 
   #ended({ status, duration_ms, waited_ms }: CallEnd): CallMetric {
@@ -205,6 +226,10 @@ export class CallRecord {
     }
   }
 }
+
+/** Whether the row of a call can wait for its end. A caller that resumes calls looks them up after a crash. */
+const isDeferrable = ({ prepared: { action }, onWait }: ValidCall): boolean =>
+  action.readOnly === true && action.resumable !== true && onWait !== 'resume'
 
 /** Text that every database accepts: no lone surrogates, no NUL, and of limited length. */
 const plain = (text: string | null): string | null =>

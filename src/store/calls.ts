@@ -10,6 +10,7 @@ import type { JsonObject } from '../lib/json.ts'
 import { type Call, type CallSummary, matchesText } from '../model/call.ts'
 import { firstIdAt } from '../model/ids.ts'
 import { iso, type Page, type Window } from '../model/page.ts'
+import { DeferredCalls } from './deferred-calls.ts'
 
 const kept = (text: string | null, truncated: number) =>
   text === null ? null : truncated === 1 ? text : JSON.parse(text)
@@ -154,12 +155,20 @@ const answerLength = 16_384
 
 type Write = { readonly begun: CallRow } | { readonly ended: CallEnd }
 
-/** The call log. A row is inserted when a call begins and updated once when it ends. Only retention deletes rows. */
+/**
+ * The call log. A row is inserted when a call begins and updated once when it ends; a short call that changes nothing is
+ * inserted when it ends. Only retention deletes rows.
+ */
 export class Calls {
   readonly #engine: Engine
   readonly #writes: BatchWriter<Write>
   /** Separate from the writes, so that the end of a call does not wait for the disk sync of calls that begin. */
   readonly #syncs: BatchWriter<undefined> | undefined
+  /** Calls that change nothing. */
+  readonly deferred = new DeferredCalls({
+    insert: (row) => this.#writes.add({ begun: row }),
+    end: (end) => this.end(end),
+  })
   readonly #tallies = new Tallies((filter, from, to) => this.#count({ ...filter, from, to }))
 
   constructor(engine: Engine, changes: ChangeEvents) {
