@@ -468,6 +468,33 @@ describe.each(engines)('lists on %s', (engine) => {
   })
 })
 
+test('ending a call reads only that call on PostgreSQL, also in a log that was small at first', async () => {
+  await using fresh = await freshStore('postgres')
+  const { calls, engine: database } = fresh.store
+  const endFew = async () => {
+    for (let n = 0; n < 20; n++) {
+      const begun = call({ project_id: 'proj_1', status: 'pending', completed_at: null })
+      await calls.begin(begun, 'once')
+      await calls.end({ ...begun, status: 'success', completed_at: firstTime })
+    }
+  }
+  const rowsRead = async () => {
+    await sql`select pg_stat_force_next_flush()`.execute(database.db)
+    const { rows } = await sql<{ read: number }>`
+      select seq_tup_read::int as read from pg_stat_user_tables where relname = 'calls'`.execute(database.db)
+    return rows[0]?.read ?? 0
+  }
+
+  await endFew()
+  const old = Array.from({ length: 20_000 }, () => call({ project_id: 'proj_1' }))
+  for (let start = 0; start < old.length; start += 500) await database.writeCalls(old.slice(start, start + 500), [])
+  const before = await rowsRead()
+  await endFew()
+  await sleep(1100)
+
+  expect((await rowsRead()) - before).toBeLessThan(old.length)
+}, 30_000)
+
 describe.each(engines)('API keys on %s', (engine) => {
   test('can be created, found by id and by hash, changed and removed', async () => {
     await using fresh = await freshStore(engine)

@@ -83,48 +83,65 @@ async function requireReachable(pool: pg.Pool, url: string): Promise<void> {
 const insertCalls = 'insert into calls select * from json_populate_recordset(null::calls, $1::json)'
 
 /**
- * If the connection is lost, the rows may have been written or not. A retry skips existing rows, and checks that this
- * process wrote them: if another process has begun the same call, both would run it.
+ * The limit tells PostgreSQL how many rows to expect. Statements with this have no name, so that they are planned each time:
+ * the plan of a named one is kept, and if it was made while the log was small, it reads the whole log.
  */
-const beginCalls = (pool: pg.Pool, begun: readonly CallRow[]) =>
-  repeated(insertCalls, async (attempt) => {
-    const values = [JSON.stringify(begun)]
-    if (attempt === 0) return pool.query({ name: 'begin-calls', text: insertCalls, values })
-    await pool.query(`${insertCalls} on conflict (id) do nothing`, values)
-    const { rows } = await pool.query<Pick<CallRow, 'id' | 'created_at'>>(
-      'select id, created_at from calls where id = any($1)',
-      [begun.map(({ id }) => id)],
-    )
-    const written = new Map(rows.map((row) => [row.id, row]))
-    const isOurs = ({ id, created_at }: CallRow) => written.get(id)?.created_at === created_at
-    if (!begun.every(isOurs)) throw new Error('a call was begun twice')
-  })
+const updateCalls = (ends: '$1' | '$2', count: '$2' | '$3') => `
+  update calls set status = e.status, response = e.response, response_truncated = e.response_truncated,
+    error = e.error, duration_ms = e.duration_ms, waited_ms = e.waited_ms, completed_at = e.completed_at
+  from (select * from json_populate_recordset(null::calls, ${ends}::json) limit ${count}) e
+  where calls.id = e.id and calls.completed_at is null`
+
+const endCalls = updateCalls('$1', '$2')
+/** One statement, because a commit takes longer than the rows that it writes. */
+const writeBoth = `with ended as (${updateCalls('$2', '$3')}) ${insertCalls}`
 
 /** deadlock_detected: PostgreSQL aborted this one of two transactions that waited for each other. */
 const deadlock = '40P01'
 
 /**
  * Two processes may end the same calls. Rows are sorted by id to avoid deadlocks. PostgreSQL does not guarantee that order,
- * though, so a deadlock is retried once. Ending a call twice changes nothing.
+ * though, so a deadlock is retried once.
  */
-async function endCalls(pool: pg.Pool, ended: readonly CallEnd[]): Promise<void> {
-  const query = {
-    name: 'end-calls',
-    text: `update calls set status = e.status, response = e.response, response_truncated = e.response_truncated,
-             error = e.error, duration_ms = e.duration_ms, waited_ms = e.waited_ms, completed_at = e.completed_at
-           from json_populate_recordset(null::calls, $1::json) e
-           where calls.id = e.id and calls.completed_at is null`,
-    values: [JSON.stringify([...ended].sort((a, b) => (a.id < b.id ? -1 : 1)))],
+async function writeOnce(pool: pg.Pool, begun: readonly CallRow[], ended: readonly CallEnd[]): Promise<void> {
+  const rows = JSON.stringify(begun)
+  const ends = JSON.stringify([...ended].sort((a, b) => (a.id < b.id ? -1 : 1)))
+  const query =
+    ended.length === 0
+      ? { name: 'begin-calls', text: insertCalls, values: [rows] }
+      : begun.length === 0
+        ? { text: endCalls, values: [ends, ended.length] }
+        : { text: writeBoth, values: [rows, ends, ended.length] }
+  try {
+    await pool.query(query)
+  } catch (error) {
+    if ((error as { code?: string }).code !== deadlock) throw error
+    await pool.query(query)
   }
-  await repeated(query.text, async () => {
-    try {
-      await pool.query(query)
-    } catch (error) {
-      if ((error as { code?: string }).code !== deadlock) throw error
-      await pool.query(query)
-    }
-  })
 }
+
+/**
+ * After the connection was lost, the rows may have been written or not. Skips existing rows, and checks that this process
+ * wrote them: if another process has begun the same call, both would run it.
+ */
+async function beginAgain(pool: pg.Pool, begun: readonly CallRow[]): Promise<void> {
+  await pool.query(`${insertCalls} on conflict (id) do nothing`, [JSON.stringify(begun)])
+  const { rows } = await pool.query<Pick<CallRow, 'id' | 'created_at'>>(
+    'select id, created_at from calls where id = any($1)',
+    [begun.map(({ id }) => id)],
+  )
+  const written = new Map(rows.map((row) => [row.id, row]))
+  const isOurs = ({ id, created_at }: CallRow) => written.get(id)?.created_at === created_at
+  if (!begun.every(isOurs)) throw new Error('a call was begun twice')
+}
+
+/** Ending a call twice changes nothing. */
+const writeCalls = (pool: pg.Pool, begun: readonly CallRow[], ended: readonly CallEnd[]): Promise<void> =>
+  repeated(writeBoth, async (attempt) => {
+    if (attempt === 0) return writeOnce(pool, begun, ended)
+    if (begun.length > 0) await beginAgain(pool, begun)
+    if (ended.length > 0) await writeOnce(pool, [], ended)
+  })
 
 export async function openPostgres(url: string, poolSize = 10): Promise<Engine> {
   const pool = new pg.Pool({
@@ -150,9 +167,7 @@ export async function openPostgres(url: string, poolSize = 10): Promise<Engine> 
     db,
     pool,
 
-    async writeCalls(begun, ended) {
-      await Promise.all([begun.length > 0 && beginCalls(pool, begun), ended.length > 0 && endCalls(pool, ended)])
-    },
+    writeCalls: (begun, ended) => writeCalls(pool, begun, ended),
 
     // Most of the time is spent waiting for the commit, and commits on several connections can be flushed together.
     concurrentWrites: 3,
