@@ -4,6 +4,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import { Api } from './api.ts'
 import { convert } from './convert.ts'
 import { readDocument } from './document.ts'
+import type { ApiOperation } from './operation.ts'
 import { decodeSnapshot, encodeSnapshot } from './snapshot.ts'
 
 const importOf = (document: object, before?: ReadonlyMap<string, string>) =>
@@ -126,6 +127,24 @@ test('faulty schemas are corrected, so that no provider refuses them', () => {
     a_b: { type: 'string' },
   })
   expect(input.required).toEqual(['a', 'unknown'])
+})
+
+test('a parameter keeps its choices of numbers beside its description', () => {
+  const parameters = [
+    { name: 'version', in: 'query', description: 'The version.', schema: { type: 'integer', enum: [2, 3] } },
+    { name: 'size', in: 'query', description: 'The size.', schema: { $ref: '#/components/schemas/Size' } },
+  ]
+  const schemas = { Size: { type: 'integer', enum: [10, 20] } }
+  const paths = { '/a': { get: { operationId: 'it', parameters } } }
+
+  const api = new Api(importOf({ openapi: '3.0.3', components: { schemas }, paths }))
+  const { properties, $defs } = api.schemaOf(api.snapshot.operations[0] as ApiOperation)
+
+  expect(properties).toMatchObject({
+    version: { type: 'integer', description: 'The version. One of 2, 3' },
+    size: { $ref: '#/$defs/Size', description: 'The size.' },
+  })
+  expect($defs).toEqual({ Size: { type: 'integer', description: 'One of 10, 20' } })
 })
 
 test('a field named __proto__ is a field like any other', () => {

@@ -144,9 +144,8 @@ class Converter {
 
   #addParameters(found: readonly FoundParameter[], fields: InputFields): Parameter[] {
     return found.map(({ schema, description, required, ...parameter }) => {
-      const copied = this.#schemas.copy(schema)
-      const described = description === undefined ? copied : { ...copied, description }
-      return { ...parameter, property: fields.add(parameter.name, described, parameter.in, required) }
+      const copied = this.#schemas.copy(schema, description)
+      return { ...parameter, property: fields.add(parameter.name, copied, parameter.in, required) }
     })
   }
 

@@ -25,7 +25,7 @@ const styles: Readonly<Record<Parameter['in'], readonly string[]>> = {
 /** Headers that OpenAPI excludes from parameters, and headers that the connection sets. */
 const notParameters = new Set([
   ...['accept', 'content-type', 'authorization', 'host', 'content-length', 'connection', 'transfer-encoding'],
-  ...['expect', 'keep-alive', 'upgrade', 'te', 'trailer', 'proxy-authorization', 'accept-encoding'],
+  ...['expect', 'keep-alive', 'upgrade', 'te', 'trailer', 'proxy-authorization'],
 ])
 
 /**

@@ -131,6 +131,20 @@ test('a service that requires a user agent gets the one of the caller', async ()
   expect(request.headers['user-agent']).toBe('me/1.0')
 })
 
+test('a service that declares Accept-Encoding gets only what the caller chooses', async () => {
+  const encoding = { name: 'Accept-Encoding', in: 'header', schema: { type: 'string', enum: ['base64'] } }
+
+  const chosen = await requestOf('/a', { parameters: [encoding] }, { 'Accept-Encoding': 'base64' }, 'get')
+  const unset = await requestOf('/a', { parameters: [encoding] }, {}, 'get')
+  const undeclared = await requestOf('/a', {}, {}, 'get')
+
+  expect([chosen, unset, undeclared].map(({ headers }) => headers['accept-encoding'])).toEqual([
+    'base64',
+    undefined,
+    'identity',
+  ])
+})
+
 test('server variables have their default unless a value is set, and relative servers follow the document', () => {
   const server = {
     url: 'https://{tenant}.api.test/{version}',

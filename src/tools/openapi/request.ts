@@ -43,8 +43,8 @@ export async function buildRequest(
     url,
     headers: {
       accept: operation.accept ?? '*/*',
-      // Responses are not decompressed.
-      'accept-encoding': 'identity',
+      // A few services expect something else here than the encodings of HTTP.
+      ...(!operation.parameters.some(isAcceptEncoding) && { 'accept-encoding': 'identity' }),
       ...Object.fromEntries(
         at('header').map(([parameter, value]) => [parameter.name.toLowerCase(), inHeader(parameter, value)]),
       ),
@@ -55,6 +55,9 @@ export async function buildRequest(
     ...(body && { body: body.bytes }),
   }
 }
+
+const isAcceptEncoding = ({ in: place, name }: Parameter): boolean =>
+  place === 'header' && name.toLowerCase() === 'accept-encoding'
 
 function pathOf({ path }: ApiOperation, values: readonly [Parameter, Json][]): string {
   const known = new Map(values.map(([parameter, value]) => [parameter.name, { parameter, value }]))

@@ -23,8 +23,9 @@ export class RequestSchemas {
     this.#keepsSiblings = version.startsWith('3.1')
   }
 
-  copy(schema: Json | undefined): JsonObject {
-    const copied = this.#copy(schema)
+  /** A description that is passed replaces that of the schema. */
+  copy(schema: Json | undefined, description?: string): JsonObject {
+    const copied = this.#copy(description === undefined || schema === false ? schema : described(schema, description))
     for (let next = this.#pending.pop(); next; next = this.#pending.pop()) this.defs.set(next[0], this.#copy(next[1]))
     return copied
   }
@@ -170,6 +171,11 @@ export class RequestSchemas {
       : copied
   }
 }
+
+const described = (schema: Json | undefined, description: string): JsonObject => ({
+  ...(isObject(schema) && schema),
+  description,
+})
 
 const mostListed = 50
 
