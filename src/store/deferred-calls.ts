@@ -56,7 +56,7 @@ export class DeferredCalls {
     if (!call.written) {
       this.#remove(call)
       call.written = this.#writes.insert(call.row)
-      // Whoever ends the call gets the error.
+      // Reported when the call ends.
       call.written.catch(() => {})
     }
     return call.written
